@@ -16,12 +16,15 @@ bool is_assignment(const std::string& word) {
 
 std::vector<std::string> reversed_words(int count, char** arguments) {
   std::vector<std::string> words;
-  for (int i = 1; i < count; ++i) {
+  // `brightnet` and `brightnet help data check` are answered as `--help` is.
+  const bool asks = count == 1 || arguments[1] == std::string_view("help");
+  for (int i = asks ? 2 : 1; i < count; ++i) {
     const std::string word = arguments[i];
     const bool follows_value = words.size() >= 2 && words[words.size() - 2] == "--set";
     if (follows_value && is_assignment(word)) words.emplace_back("--set");
     words.push_back(word);
   }
+  if (asks) words.emplace_back("--help");
   std::reverse(words.begin(), words.end());
   return words;
 }

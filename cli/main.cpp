@@ -5,15 +5,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <map>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <opencv2/core/utility.hpp>
 #include <unistd.h>
 
 #include "cli/command_line.h"
+#include "cli/command_tree.h"
 #include "cli/commands.h"
+#include "cli/foreign_words.h"
 #include "core/child_process.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -79,20 +83,59 @@ std::map<std::string, std::string> known_words(const CLI::App& command) {
   return known;
 }
 
-/// The error message for invalid arguments, with a remedy.
-std::string complaint(const CLI::App& app, const CLI::ParseError& e) {
+/// "brightnet says --size", or that a word is not needed.
+std::string in_place_of(std::string_view ours) {
+  constexpr std::string_view nothing = "nothing: ";
+  return ours.starts_with(nothing) ? fmt::format("leave it out, since {}", ours.substr(nothing.size()))
+                                   : fmt::format("brightnet says {}", ours);
+}
+
+const CLI::App* command_of(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* command : cli::commands_of(app)) {
+    if (command->get_name() == name) return command;
+  }
+  return nullptr;
+}
+
+/// "model=demo epochs=3", as Ultralytics has its options, in our words; "" where there are none.
+std::string as_options(const CLI::App& app, int count, char** arguments) {
+  const CLI::App* const command = count > 1 ? command_of(app, arguments[1]) : nullptr;
+  if (!command) return "";
+  std::string options;
+  for (int i = 2; i < count; ++i) {
+    const std::string word = arguments[i];
+    const size_t equals = word.find('=');
+    if (word[0] == '-') return "";  // an option of ours, or of darknet
+    if (equals == std::string::npos || equals == 0 || std::filesystem::exists(word)) continue;
+    const std::string option = "--" + word.substr(0, equals);
+    const std::string_view ours = cli::in_our_words(option, command->get_name());
+    const bool is_ours = command->get_option_no_throw(option) != nullptr;
+    if (ours.empty() && !is_ours) return "";
+    options += ' ' + (is_ours ? option : std::string(ours.substr(0, ours.find_first_of(",;: ")))) + ' ' +
+               word.substr(equals + 1);
+  }
+  return options.empty() ? "" : "brightnet " + command->get_name() + options;
+}
+
+/// The error message for invalid arguments, with a remedy. A wrong command, `first`, is said before its options.
+std::string complaint(const CLI::App& app, const CLI::ParseError& e, const std::string& first) {
   const auto [command, name] = chosen_command(app);
+  if (const auto ours = command_of(app, first) ? "" : cli::in_our_words(first, ""); !ours.empty())
+    return fmt::format("there is no command '{}': {}.", first, in_place_of(ours));
   const std::string help =
       "`brightnet " + name + (name.empty() ? "" : " ") + "--help` lists the options and commands.";
-  const std::string word = unknown_word(app);
+  const bool wrong_command = name.empty() && !first.empty() && first[0] != '-';
+  const std::string word = wrong_command ? first : unknown_word(app);
   if (word.empty()) return std::string(e.what()) + ". " + help;
   std::string what = "unexpected argument '" + word + "'";
   const bool wants_command = !command->get_subcommands([](const CLI::App*) { return true; }).empty();
+  const std::string_view ours = cli::in_our_words(word, command->get_name());
   if (word[0] == '-') {
     what = "there is no option '" + word + "'";
   } else if (wants_command) {
     what = "there is no command '" + name + (name.empty() ? "" : " ") + word + "'";
   }
+  if (!ours.empty() && !wants_command) return fmt::format("{}: {}.", what, in_place_of(ours));
   const auto known = known_words(*command);
   std::vector<std::string> words;
   for (const auto& [like, meant] : known) words.push_back(like);
@@ -131,12 +174,14 @@ int main(int count, char** arguments) {
   app.require_subcommand(1);
   cli::Action action;
   cli::add_commands(app, action);
+  if (const std::string meant = as_options(app, count, arguments); !meant.empty())
+    return fail(ExitCode::input, fmt::format("options are written with dashes: {}", meant));
   try {
     app.parse(cli::reversed_words(count, arguments));
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))  // --help, --version
       return check_standard_output(app.exit(e));
-    return fail(ExitCode::input, complaint(app, e));
+    return fail(ExitCode::input, complaint(app, e, count > 1 ? arguments[1] : ""));
   }
   try {
     return check_standard_output(action());

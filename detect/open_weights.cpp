@@ -31,6 +31,8 @@ TrainedModel open_weights(const WeightsFiles& files) {
     return open_weights(
         {network.weights, cfg.empty() ? network.cfg : cfg, names.empty() ? network.names : names, classes});
   }
+  if (const auto of_run = weights_of_run(weights); of_run != weights)
+    return open_weights({of_run, cfg, names, classes});
   refuse_foreign_weights(weights);
   if (!is_darknet_weights(weights)) {
     if (!cfg.empty() || !names.empty()) {

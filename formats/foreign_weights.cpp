@@ -74,19 +74,14 @@ std::string extension_by_contents(const fs::path& file) {
   return "";
 }
 
-void refuse_folder(const fs::path& folder) {
-  const fs::path best = folder / "weights" / "best.safetensors";
-  std::error_code ignored;
-  throw InputError("this is a folder, not a weights file", folder.string(),
-                   fs::exists(best, ignored) ? "The best weights of this run are " + best.string() + '.'
-                                             : "Give a .safetensors, or darknet's .weights.");
-}
-
 }  // namespace
 
 void refuse_foreign_weights(const fs::path& file) {
   std::error_code ignored;
-  if (fs::is_directory(file, ignored)) refuse_folder(file);
+  if (fs::is_directory(file, ignored)) {
+    throw InputError("this is a folder, and not that of a run with weights", file.string(),
+                     "Give a .safetensors, a run's folder, or darknet's .weights.");
+  }
   if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored)) {
     throw InputError("this is a pipe or a device, and only regular files are read", file.string(),
                      "Write what it gives into a file, and name that.");

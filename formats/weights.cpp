@@ -136,6 +136,15 @@ void save_weights(const std::filesystem::path& file, const TrainedModel& trained
   write_safetensors(file, entries, metadata);
 }
 
+std::filesystem::path weights_of_run(const std::filesystem::path& given) {
+  std::error_code failed;
+  for (const char* name : {"averaged", "best", "last"}) {
+    const auto file = given / "weights" / (std::string(name) + ".safetensors");
+    if (std::filesystem::is_regular_file(file, failed)) return file;
+  }
+  return given;
+}
+
 TrainedModel load_trained_model(const std::filesystem::path& file) {
   TrainedModel trained = read_description(SafetensorsReader(file));
   trained.layout = ParameterLayout(trained.model);

@@ -35,6 +35,10 @@ Resize parse_resize(const std::string& name);
 /// Writes a weights file atomically: fp32, convolution weights in OHWI.
 void save_weights(const std::filesystem::path& file, const TrainedModel& trained);
 
+/// Of a run's folder the weights to use: the average of the best, which is there where it is better than they are, else
+/// the best, else the last. Other paths as they are.
+std::filesystem::path weights_of_run(const std::filesystem::path& given);
+
 /// Reads a weights file. Throws InputError when it is not one of brightnet's, and as load_weights() does.
 TrainedModel load_trained_model(const std::filesystem::path& file);
 

@@ -167,6 +167,19 @@ step 4 "Resume with: brightnet train --resume stopped|everything is saved" bash 
 step 2 "there is nothing to resume" brightnet train --resume
 step 2 "there is no run to resume" brightnet train mine.yaml --out nowhere --resume
 
+step 0 "AP50" brightnet eval mine.yaml --weights runs/mine
+step 0 "" brightnet detect --weights runs/mine --source shapes/images/val --no-save
+step 0 "Weights of|runs/mine/weights/" brightnet train mine.yaml --weights runs/mine --out from-run --set train.iterations=1
+
+# --- Words from elsewhere ----------------------------------------------------------------------------------------------
+step 2 "there is no option '--imgsz': brightnet says --size" brightnet train mine.yaml --imgsz 416
+step 2 "there is no command 'predict': brightnet says detect" brightnet predict --imgsz 416
+step 2 "brightnet says train X.cfg --data obj.data" brightnet detector train obj.data x.cfg
+step 2 "there is no option '-dont_show': leave it out" brightnet detect -dont_show
+step 2 "brightnet train --model demo --data x --epochs 3 --size 64" brightnet train model=demo data=x epochs=3 imgsz=64
+step 0 "Subcommands:" brightnet
+step 0 "Usage: brightnet data check" brightnet help data check
+
 # --- Weights from elsewhere -------------------------------------------------------------------------------------------
 cp -r shapes turned
 rm turned/data.yaml  # whose names are in the other order
@@ -193,8 +206,6 @@ for command in "train mine.yaml" "eval mine.yaml" "detect --source shapes/images
   # shellcheck disable=SC2086
   step 2 "yolov8n.pt: these are PyTorch weights" brightnet $command --weights yolov8n.pt
 done
-step 2 "The best weights of this run are runs/mine/weights/best.safetensors" \
-  brightnet detect --weights runs/mine --source shapes/images/val
 
 # --- The same image in train and val, also re-encoded -------------------------------------------------------------------
 cp -r shapes leaky

@@ -43,7 +43,7 @@ class Groups {
 }  // namespace
 
 uint64_t bytes_hash(const std::filesystem::path& file) {
-  return hash_text(read_file(file));
+  return hash_text(read_file(file, most_list_bytes));
 }
 
 std::vector<ImageContent> image_contents(const std::vector<ImageRecord>& images) {

@@ -40,6 +40,8 @@ DeviceName parse_device(const std::string& device) {
     throw InputError("'" + device + "' is not a GPU", "--device",
                      "Write cuda:0 for the first, cuda:1 for the second, and so on.");
   }
+  if (!device.empty() && device.find_first_not_of("0123456789,") == std::string::npos)
+    throw InputError("'" + device + "' is not a device", "--device", "brightnet says cuda:" + device + '.');
   const std::string nearest = nearest_word(device, std::vector<std::string>{"auto", "cpu", "cuda"});
   throw InputError(
       "'" + device + "' is not a device", "--device",

@@ -56,6 +56,19 @@ TEST(Weights, HoldEverythingThatDetectionNeeds) {
   EXPECT_EQ(trained.values, saved.values);
 }
 
+TEST(Weights, OfARunsFolderAreTheBestOnesThatItHas) {
+  const fs::path run = temporary("run");
+  fs::remove_all(run);
+  EXPECT_EQ(weights_of_run(run), run) << "as it is";
+  fs::create_directories(run / "weights");
+  for (const char* name : {"last", "best", "averaged"}) {
+    const fs::path file = run / "weights" / (std::string(name) + ".safetensors");
+    save_weights(file, numbered_model());
+    EXPECT_EQ(weights_of_run(run), file);
+    EXPECT_EQ(weights_of_run(file), file);
+  }
+}
+
 TEST(Weights, KeepARectangularInputAndItsChannels) {
   TrainedModel saved = numbered_model();
   saved.model = parse_model(YamlDocument::parse(small_model, "small"), 2, {}, 1);

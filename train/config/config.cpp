@@ -11,6 +11,7 @@
 #include "data/formats/data_yaml.h"
 #include "formats/darknet/import.h"
 #include "formats/download/published_weights.h"
+#include "formats/weights.h"
 #include "layers/model/reader.h"
 #include "train/config/models.h"
 
@@ -97,6 +98,7 @@ void resolve_weights(std::string& weights, const YamlValue& value, const fs::pat
     }
   }
   resolve_file(weights, value, "train.weights", folder);
+  weights = weights_of_run(weights).string();
 }
 
 /// The folder of the data, or a folder above it with a name that tells more; then the model's name.

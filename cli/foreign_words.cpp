@@ -1,0 +1,119 @@
+#include "cli/foreign_words.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace brightnet::cli {
+namespace {
+
+constexpr ForeignWord words[] = {
+    // Commands: Ultralytics, darknet, TAO.
+    {"predict", "", "detect"},
+    {"val", "", "eval"},
+    {"validate", "", "eval"},
+    {"test", "", "eval --split test"},
+    {"track", "", "detect; tracking is left to libraries for it, which its --json feeds"},
+    {"benchmark", "", "bench"},
+    {"detector", "",
+     "train X.cfg --data obj.data, eval X.cfg --data obj.data --weights F, or detect --cfg X.cfg --names obj.data "
+     "--weights F --source IMAGES"},
+    {"inference", "", "detect"},
+    {"evaluate", "", "eval"},
+    {"kmeans", "", "data anchors"},
+    {"dataset_convert", "", "train: data sets are read as they are"},
+    // Options.
+    {"--imgsz", "", "--size"},
+    {"--img", "", "--size"},
+    {"--img-size", "", "--size"},
+    {"--batch-size", "", "--batch"},
+    {"--cfg", "train", "train X.cfg, or --model"},
+    {"--model", "detect", "--weights"},
+    {"--model", "eval", "--weights"},
+    {"--model", "export", "--weights"},
+    {"--pretrained", "", "--weights"},
+    {"--project", "", "--out"},
+    {"--name", "", "--out"},
+    {"--exist-ok", "", "nothing: a run never overwrites another, the second is written to NAME-2"},
+    {"--iou", "eval", "--set evaluate.nms.iou=X"},
+    {"--iou-thres", "eval", "--set evaluate.nms.iou=X"},
+    {"--iou", "", "--nms"},
+    {"--iou-thres", "", "--nms"},
+    {"--conf", "eval", "--set evaluate.nms.score=X"},
+    {"--conf-thres", "", "--conf"},
+    {"--thresh", "", "--conf"},
+    {"-thresh", "", "--conf"},
+    {"--half", "", "--precision fp16, or bf16 on a CPU"},
+    {"--amp", "", "--precision"},
+    {"--cache", "", "--set loader.cache_mb=N; decoded images are kept in memory by default"},
+    {"--show", "", "--out: images and videos with boxes are written there, there is no window"},
+    {"--view-img", "", "--out: images and videos with boxes are written there, there is no window"},
+    {"--save-txt", "", "--txt"},
+    {"--save-crop", "", "--save-crops"},
+    {"--nosave", "", "--no-save"},
+    {"--vid-stride", "", "--every"},
+    {"--workers", "", "--set loader.workers=N"},
+    {"--optimizer", "", "--set optimizer.kind=adamw, sgd or lion"},
+    {"--lr0", "", "--set optimizer.rate=X"},
+    {"--lr", "", "--set optimizer.rate=X"},
+    {"--lrf", "", "--set schedule.final=X"},
+    {"--momentum", "", "--set optimizer.momentum=X"},
+    {"--weight-decay", "", "--set optimizer.decay=X"},
+    {"--warmup-epochs", "", "--set schedule.warmup=N"},
+    {"--cos-lr", "", "nothing: the rate follows a cosine by default"},
+    {"--patience", "", "--set train.patience=N, in evaluations"},
+    {"--seed", "", "--set train.seed=N"},
+    {"--freeze", "", "--set train.freeze=[N]"},
+    {"--single-cls", "", "--set data.single_class=true"},
+    {"--classes", "train", "--set data.classes=[a,b]"},
+    {"--multi-scale", "", "--set train.sizes=[320,416,512]"},
+    {"--close-mosaic", "", "--set augment.mosaic_off=F, as a fraction of the run"},
+    {"--hyp", "", "--set KEY=VALUE, or the run's YAML"},
+    {"--time", "", "--set train.minutes=N"},
+    {"--save-period", "", "--set train.save_every=SECONDS"},
+    {"--dont_show", "", "nothing: there is no window"},
+    {"-dont_show", "", "nothing: there is no window"},
+    {"-map", "", "nothing: AP is computed during training"},
+    {"-clear", "", "nothing: training begins anew unless --resume is given"},
+    {"-gpus", "", "--ranks N, or --device cuda:0,1"},
+    {"-ext_output", "", "--json"},
+    {"-out", "", "--darknet-json"},
+    {"-e", "", "a YAML in the place of a specification (docs/migrate.md)"},
+    {"-r", "", "--out"},
+    {"-k", "", "nothing: weights have no key"},
+};
+
+}  // namespace
+
+std::span<const ForeignWord> foreign_words() {
+  return words;
+}
+
+std::string_view in_our_words(std::string_view word, std::string_view command) {
+  std::string name(word);
+  if (name.starts_with("--")) std::replace(name.begin() + 2, name.end(), '_', '-');
+  for (const std::string_view spelling : {word, std::string_view(name)}) {
+    for (const ForeignWord& known : words) {
+      const bool is_command = known.word[0] != '-';
+      if (known.word != spelling || is_command != command.empty()) continue;
+      if (known.command.empty() || known.command == command) return known.ours;
+    }
+  }
+  return {};
+}
+
+std::string foreign_words_table() {
+  std::string table = "| theirs | brightnet's |\n|---|---|\n";
+  for (const ForeignWord& known : words) {
+    const std::string where = known.command.empty() ? "" : fmt::format(" of `{}`", known.command);
+    const size_t end = known.ours.find_first_of(",;:");
+    const std::string_view ours = known.ours.substr(0, end);
+    const bool is_nothing = known.ours.starts_with("nothing") || known.ours.starts_with("a YAML");
+    table += fmt::format("| `{}`{} | {}{} |\n", known.word, where,
+                         is_nothing ? std::string(ours) : fmt::format("`{}`", ours),
+                         end == std::string_view::npos ? "" : known.ours.substr(end));
+  }
+  return table;
+}
+
+}  // namespace brightnet::cli

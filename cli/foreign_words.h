@@ -1,0 +1,27 @@
+// Options and commands of other trainers, and what brightnet calls them: what a message answers to one of them, and a
+// table of docs/migrate.md.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace brightnet::cli {
+
+struct ForeignWord {
+  std::string_view word;     ///< an option with its dashes, or a command
+  std::string_view command;  ///< of brightnet, for which this is the answer; empty: every one
+  std::string_view ours;     ///< what to write instead, or why there is nothing
+};
+
+/// A word with an answer of its own for a command comes before the one for all.
+std::span<const ForeignWord> foreign_words();
+
+/// What brightnet says for an option given to this command, or, with an empty `command`, for a command. "" for other
+/// words.
+std::string_view in_our_words(std::string_view word, std::string_view command);
+
+/// The table in Markdown, a row a word.
+std::string foreign_words_table();
+
+}  // namespace brightnet::cli

@@ -1,0 +1,53 @@
+#include "cli/foreign_words.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/command_tree.h"
+#include "cli/commands.h"
+#include "core/files.h"
+#include "tests/paths.h"
+
+namespace brightnet::cli {
+namespace {
+
+TEST(ForeignWords, AreAnsweredForTheCommandThatTheyWereGivenTo) {
+  EXPECT_EQ(in_our_words("predict", ""), "detect");
+  EXPECT_EQ(in_our_words("--imgsz", "train"), "--size");
+  EXPECT_EQ(in_our_words("--iou", "detect"), "--nms");
+  EXPECT_EQ(in_our_words("--iou", "eval"), "--set evaluate.nms.iou=X");
+  EXPECT_EQ(in_our_words("--weight_decay", "train"), "--set optimizer.decay=X");
+  EXPECT_EQ(in_our_words("predict", "train"), "") << "it is no option";
+  EXPECT_EQ(in_our_words("--frobnicate", "train"), "");
+}
+
+/// An answer that is a command or an option exists.
+TEST(ForeignWords, AreAnsweredByWordsOfOurs) {
+  CLI::App app("", "brightnet");
+  Action action;
+  add_commands(app, action);
+  for (const ForeignWord& known : foreign_words()) {
+    const std::string ours(known.ours.substr(0, known.ours.find_first_of(" ,;:")));
+    if (ours == "nothing" || ours == "a") continue;
+    bool found = false;
+    for (const CLI::App* command : commands_of(app)) {
+      found |= command->get_name() == ours;
+      const bool is_meant = known.command.empty() || known.command == command->get_name();
+      found |= is_meant && ours.starts_with("--") && command->get_option_no_throw(ours) != nullptr;
+    }
+    EXPECT_TRUE(found) << known.word << ": " << ours;
+    if (known.command.empty()) continue;
+    EXPECT_EQ(app.get_subcommand(std::string(known.command))->get_option_no_throw(std::string(known.word)),
+              nullptr)
+        << "it is ours as well";
+  }
+}
+
+TEST(ForeignWords, AreTheTableOfTheDocumentation) {
+  EXPECT_NE(read_file(testing::source_dir() / "docs/migrate.md").find(foreign_words_table()),
+            std::string::npos)
+      << "docs/migrate.md has another table than\n"
+      << foreign_words_table();
+}
+
+}  // namespace
+}  // namespace brightnet::cli
