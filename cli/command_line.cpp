@@ -16,8 +16,8 @@ bool is_assignment(const std::string& word) {
 
 std::vector<std::string> reversed_words(int count, char** arguments) {
   std::vector<std::string> words;
-  // `brightnet` and `brightnet help data check` are answered as `--help` is.
-  const bool asks = count == 1 || arguments[1] == std::string_view("help");
+  // `brightnet help data check` is answered as `brightnet data check --help` is.
+  const bool asks = count > 1 && arguments[1] == std::string_view("help");
   for (int i = asks ? 2 : 1; i < count; ++i) {
     const std::string word = arguments[i];
     const bool follows_value = words.size() >= 2 && words[words.size() - 2] == "--set";

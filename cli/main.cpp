@@ -174,6 +174,10 @@ int main(int count, char** arguments) {
   app.require_subcommand(1);
   cli::Action action;
   cli::add_commands(app, action);
+  if (count == 1) {
+    std::cerr << app.help();
+    return static_cast<int>(ExitCode::input);
+  }
   if (const std::string meant = as_options(app, count, arguments); !meant.empty())
     return fail(ExitCode::input, fmt::format("options are written with dashes: {}", meant));
   try {

@@ -177,7 +177,7 @@ step 2 "there is no command 'predict': brightnet says detect" brightnet predict 
 step 2 "brightnet says train X.cfg --data obj.data" brightnet detector train obj.data x.cfg
 step 2 "there is no option '-dont_show': leave it out" brightnet detect -dont_show
 step 2 "brightnet train --model demo --data x --epochs 3 --size 64" brightnet train model=demo data=x epochs=3 imgsz=64
-step 0 "Subcommands:" brightnet
+step 2 "Subcommands:" brightnet
 step 0 "Usage: brightnet data check" brightnet help data check
 
 # --- Weights from elsewhere -------------------------------------------------------------------------------------------
