@@ -6,6 +6,8 @@
 #
 # Prints a line a step.
 set -uo pipefail
+# shellcheck source=tests/said.sh
+source "$(dirname "${BASH_SOURCE[0]}")/said.sh"
 
 program=${1:-brightnet}
 [[ $program == */* ]] && program=$(realpath "$program")
@@ -23,21 +25,13 @@ escape=$'\e'
 # step CODE "WORD|WORD…" COMMAND…: runs a command for 20 s at most, which must exit with CODE and print each word, no
 # control character, and not that it found a bug; `!word` must not be printed.
 step() {
-  local code=$1 words=$2 wrong="" word
+  local code=$1 words=$2 wrong=""
   shift 2
   steps=$((steps + 1))
   timeout -k 1 20 "$@" >"$said" 2>&1 </dev/null
   local got=$?
   [[ $got == "$code" ]] || wrong="exit code $got instead of $code"
-  local -a all
-  IFS='|' read -ra all <<<"$words"
-  for word in "${all[@]}"; do
-    if [[ $word == !* ]]; then
-      grep -qF -- "${word#!}" "$said" && wrong+="; it says '${word#!}'"
-    else
-      grep -qF -- "$word" "$said" || wrong+="; it does not say '$word'"
-    fi
-  done
+  wrong+=$(unsaid "$words" "$said")
   grep -q "$escape" "$said" && wrong+="; it sends control characters to the terminal"
   grep -qF "internal error" "$said" && wrong+="; it says that this is a bug"
   if [[ -z $wrong ]]; then

@@ -7,6 +7,8 @@
 #
 # Prints a line a step. Steps for options that the program does not have are skipped, and said.
 set -uo pipefail
+# shellcheck source=tests/said.sh
+source "$(dirname "${BASH_SOURCE[0]}")/said.sh"
 
 program=${1:-brightnet}
 build=${2:-}
@@ -24,21 +26,13 @@ brightnet() { "$program" "$@"; }
 # step CODE "WORD|WORD…" COMMAND…: runs a command, which must exit with CODE and print each word; `!word` must not be
 # printed.
 step() {
-  local code=$1 words=$2 wrong="" word
+  local code=$1 words=$2 wrong=""
   shift 2
   steps=$((steps + 1))
   "$@" >"$said" 2>&1 </dev/null
   local got=$?
   [[ $got == "$code" ]] || wrong="exit code $got instead of $code"
-  local -a all
-  IFS='|' read -ra all <<<"$words"
-  for word in "${all[@]}"; do
-    if [[ $word == !* ]]; then
-      grep -qF -- "${word#!}" "$said" && wrong+="; it says '${word#!}'"
-    else
-      grep -qF -- "$word" "$said" || wrong+="; it does not say '$word'"
-    fi
-  done
+  wrong+=$(unsaid "$words" "$said")
   if [[ -z $wrong ]]; then
     echo "ok       $*"
   else
