@@ -326,8 +326,7 @@ bool Trainer::keep_if_best(const Metrics& metrics) {
   checkpoints_.keep_set(progress_);
   if (!best) return false;
   checkpoints_.save_best(progress_);
-  observers_.tell(&TrainingObserver::best_found,
-                  {status(), metrics, validation_.worst(), progress_.best_epoch});
+  observers_.tell(&TrainingObserver::best_found, {status(), metrics, progress_.best_epoch});
   return true;
 }
 
