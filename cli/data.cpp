@@ -48,7 +48,7 @@ void add_synth(CLI::App& data, Action& action) {
     action = [arguments] {
       make_synthetic_dataset(arguments->options, arguments->folder);
       const auto folder = std::filesystem::path(arguments->folder).lexically_normal();
-      log::info(
+      log::result(
           "{} training and {} validation images in {}; {} contains the data section for training on them: brightnet "
           "train --model yolov4-tiny --data {}",
           arguments->options.train_images, arguments->options.val_images, folder.string(),

@@ -69,30 +69,29 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
   if (trainer.best_metrics()) {
     // Line by line, since a rank's lines begin with its number.
     std::istringstream table(metrics_table(*trainer.best_metrics()));
-    for (std::string line; std::getline(table, line);) log::info("{}", line);
+    for (std::string line; std::getline(table, line);) log::result("{}", line);
   }
   if (trainer.progress().best_epoch > 0 && written(folder.best())) {
     const int smooth = config.evaluate.smooth;
-    log::info("Best weights ({}{}): {}", time_of_best(config, trainer.progress()),
-              smooth > 1 ? fmt::format(", by the {} of the last {} evaluations",
-                                       enum_name(config.evaluate.best_by), smooth)
-                         : "",
-              folder.best().string());
+    log::result("Best weights ({}{}): {}", time_of_best(config, trainer.progress()),
+                smooth > 1 ? fmt::format(", by the {} of the last {} evaluations",
+                                         enum_name(config.evaluate.best_by), smooth)
+                           : "",
+                folder.best().string());
   }
   if (trainer.progress().averaged_score >= 0 && written(folder.averaged()))
-    log::info("Average of the best weights, better than the best alone: {}", folder.averaged().string());
-  if (written(folder.last())) log::info("Last weights: {}", folder.last().string());
-  log::info("All of it on one page: {}", folder.file("report.html").string());
+    log::result("Average of the best weights, better than the best alone: {}", folder.averaged().string());
+  if (written(folder.last())) log::result("Last weights: {}", folder.last().string());
+  log::result("All of it on one page: {}", folder.file("report.html").string());
   if (const auto weights = weights_to_use(folder, trainer.progress()); written(weights)) {
     const auto& best = trainer.best_metrics();
     const bool found = best && best->best.f1 > 0;
-    log::info(
-        "Detect {} in your own images: brightnet detect --weights {} --source FOLDER{}",
-        dataset.classes.size() == 1 ? dataset.classes[0] : "objects", weights.string(),
-        found ? fmt::format(" --conf {:.2f}", std::max(0.01f, static_cast<float>(best->best.score))) : "");
+    log::result("Detect {} in your own images: brightnet detect --weights {} --source FOLDER{}",
+                dataset.classes.size() == 1 ? dataset.classes[0] : "objects", weights.string(),
+                found ? fmt::format(" --conf {:.3f}", best->best.score) : "");
   }
-  log::info("Everything else (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
-            folder.path().string());
+  log::result("Everything else (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
+              folder.path().string());
 }
 
 /// Reports why a resumed run has nothing left to do.
