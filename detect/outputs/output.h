@@ -48,6 +48,7 @@ std::unique_ptr<DetectionOutput> crop_output(const std::filesystem::path& folder
 /// Images with the boxes drawn: FOLDER/NAME.jpg, or of the image's own kind where that can be written. A
 /// video, camera or stream becomes a video, FOLDER/NAME.mp4.
 std::unique_ptr<DetectionOutput> picture_output(const std::filesystem::path& folder,
-                                                std::vector<std::string> class_names, const BoxStyle& style);
+                                                std::vector<std::string> class_names,
+                                                const BoxStyle& style = {});
 
 }  // namespace brightnet
