@@ -49,10 +49,9 @@ void add_synth(CLI::App& data, Action& action) {
       make_synthetic_dataset(arguments->options, arguments->folder);
       const auto folder = std::filesystem::path(arguments->folder).lexically_normal();
       log::result(
-          "{} training and {} validation images in {}; {} contains the data section for training on them: brightnet "
-          "train --model yolov4-tiny --data {}",
-          arguments->options.train_images, arguments->options.val_images, folder.string(),
-          (folder / "data.yaml").string(), folder.string());
+          "{0} training and {1} validation images written to {2}. Train on them with: brightnet train --model yolov4-tiny "
+          "--data {2}",
+          arguments->options.train_images, arguments->options.val_images, folder.string());
       return 0;
     };
   });

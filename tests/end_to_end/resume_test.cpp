@@ -123,9 +123,9 @@ TEST_F(Resumed, ARunThatNeverSavedBeginsAgain) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"train", "run.yaml", "--resume"}, {"train", "--resume", "runs/run"}}) {
     end_before_first_save();
-    expect_words(run(words), 0,
-                 {"The run in runs/run ended before its first save: it begins again.", "parameters taken",
-                  "epoch 2/2"});
+    expect_words(
+        run(words), 0,
+        {"The run in runs/run ended before its first save: it begins again.", "tensors loaded", "epoch 2/2"});
     EXPECT_EQ(file("runs/run/weights/last.safetensors"), file("whole/weights/last.safetensors"))
         << "from the same weights";
     EXPECT_EQ(file("runs/run/config.yaml"), config);

@@ -30,7 +30,9 @@ class Streams : public Runs {
       EXPECT_EQ(result.out.find(word), std::string::npos)
           << name << ": '" << word << "' is in " << result.out;
     }
-    if (err.empty()) EXPECT_EQ(result.err, "") << name;
+    if (err.empty()) {
+      EXPECT_EQ(result.err, "") << name;
+    }
   }
 };
 
@@ -46,7 +48,7 @@ TEST_F(Streams, AreTheSameInEveryCommand) {
          {" ms\n", "in 4 images", "Pictures: "}, {"images/s; ms an image"});
   expect({"export", "--weights", weights, "--format", "onnx", "--out", "a.onnx"}, {"Wrote a.onnx"});
   expect({"export", "--describe", "a.onnx"}, {"circle"});
-  expect({"compare", "runs/run", "runs/run"}, {"run", "The curves are in"});
+  expect({"compare", "runs/run", "runs/run"}, {"run", "Plot of the curves"});
   expect({"memory", "model.yaml", "--batch", "1", "--size", "64"}, {"total"});
   expect({"bench", "model.yaml", "--batch", "1", "--size", "64", "--seconds", "0.05", "--precision", "fp32",
           "--steps-only"},

@@ -63,7 +63,7 @@ void EvalPictures::write(const Metrics& metrics, const std::string& title) {
   write_atomically(files_->place(page_name), evaluation_page(title, metrics, sections).html());
   files_->note(page_name);
   files_->remove_the_rest();
-  log::result("Plots, the worst images and all of it on one page: {}", (folder_ / page_name).string());
+  log::result("Report with plots and the worst images: {}", (folder_ / page_name).string());
 }
 
 }  // namespace brightnet

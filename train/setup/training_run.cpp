@@ -40,7 +40,7 @@ void announce(const Preparation& run, const Trainer& trainer, const Communicator
             shared, format_bytes(static_cast<double>(trainer.memory().peak())));
   if (!run.anchors.heads.empty()) log::info("{}", run.anchors.text());
   if (run.choices.empty()) return;
-  log::info("Chosen for this run; the YAML or --set may give other values:");
+  log::info("Chosen for this run (to decide yourself, set them in the YAML or with --set):");
   for (const std::string& line : describe(run.choices)) log::info("{}", line);
 }
 
@@ -74,15 +74,16 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
   if (trainer.progress().best_epoch > 0 && written(folder.best())) {
     const int smooth = config.evaluate.smooth;
     log::result("Best weights ({}{}): {}", time_of_best(config, trainer.progress()),
-                smooth > 1 ? fmt::format(", by the {} of the last {} evaluations",
+                smooth > 1 ? fmt::format("; best {}, averaged over the last {} evaluations",
                                          enum_name(config.evaluate.best_by), smooth)
                            : "",
                 folder.best().string());
   }
   if (trainer.progress().averaged_score >= 0 && written(folder.averaged()))
-    log::result("Average of the best weights, better than the best alone: {}", folder.averaged().string());
+    log::result("Average of the best weights, which scores better than they do: {}",
+                folder.averaged().string());
   if (written(folder.last())) log::result("Last weights: {}", folder.last().string());
-  log::result("All of it on one page: {}", folder.file("report.html").string());
+  log::result("Report with plots and pictures: {}", folder.file("report.html").string());
   if (const auto weights = weights_to_use(folder, trainer.progress()); written(weights)) {
     const auto& best = trainer.best_metrics();
     const bool found = best && best->best.f1 > 0;
@@ -187,7 +188,8 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
       .stopped_early = end == TrainingEnd::no_better,
       .training_images = measure_training_images(trainer, setup, run.training_pictures(), stop)};
   if (end == TrainingEnd::no_better)
-    log::info("No better score in {} evaluations: training ends early.", run.config.train.patience.value());
+    log::info("No better score in {} evaluations: training ends early (train.patience).",
+              run.config.train.patience.value());
   if (observers) say_closing_words(run, folder, trainer.best_metrics(), ending, observers->report());
   BestEffort().attempt("The summary", [&] { say_where(run.config, folder, trainer, run.training); });
   check_files();
