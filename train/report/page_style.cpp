@@ -72,6 +72,7 @@ th:first-child, td:first-child { text-align: left; }
 .facts { display: grid; grid-template-columns: minmax(110px, max-content) minmax(0, 1fr); gap: 4px 18px; }
 .facts dt { color: var(--soft); }
 .facts dd { margin: 0; overflow-wrap: anywhere; }
+.remark { color: var(--soft); font-size: 12px; margin: 0; text-align: center; }
 .note { color: var(--soft); font-size: 13px; margin: -4px 0 10px; max-width: 110ch; }
 img { max-width: 100%; height: auto; display: block; cursor: zoom-in; }
 .picture.whole { overflow-x: auto; }
