@@ -32,8 +32,8 @@ TEST_F(Resumed, FoldersAreNumberedBeforeAnythingElseIsSaid) {
     const std::string place = out.empty() ? "runs/run" : "mine";
     EXPECT_EQ(second.err.rfind(place + " exists and is kept: this run is written to " + place + "-2.", 0), 0u)
         << second.err;
-    const std::string last = second.err.substr(second.err.rfind('\n', second.err.size() - 2));
-    EXPECT_NE(last.find(place + "-2"), std::string::npos) << second.err;
+    const std::string last = second.out.substr(second.out.rfind('\n', second.out.size() - 2));
+    EXPECT_NE(last.find(place + "-2"), std::string::npos) << second.out;
     EXPECT_NE(file(place + "-2/train.log").find("exists and is kept"), std::string::npos);
   }
 }
