@@ -72,8 +72,7 @@ int launch(int ranks);
 /// its JSON to the file, if there is one. Throws InputError, before the work begins, when that would replace anything but an
 /// earlier answer with this first key. Returns 0.
 int answer(const std::string& file, const std::string& first_key, const std::function<Answer()>& work);
-/// Its parts, for commands that do something in between. From check_answer() on, where the JSON goes to standard output,
-/// no other result does.
+/// Its parts, for commands that do something in between.
 void check_answer(const std::string& file, const std::string& first_key);
 void print_answer(const std::string& file, const Answer& answer);
 void write_answer(const std::string& file, const std::string& json);

@@ -132,6 +132,7 @@ void print_answer(const std::string& file, const Answer& answer) {
 }
 
 void check_answer(const std::string& file, const std::string& first_key) {
+  // From here on no other result goes where the JSON does.
   if (file == "-") set_log_sink(standard_sink(ResultsGo::to_standard_error));
   if (!file.empty()) check_answer_file(file, "--json", answer_beginning(first_key));
 }
