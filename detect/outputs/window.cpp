@@ -69,8 +69,9 @@ bool Window::show(const cv::Mat& rgb, bool still) {
   const CvMat image = cvMat(bgr.rows, bgr.cols, CV_8UC3, bgr.data);
   try {
     show_image_("brightnet", &image);
-    const int key = wait_key_(still ? 0 : 1) & 0xFF;
-    return key != 'q' && key != 27;
+    const int key = wait_key_(still ? 0 : 1);
+    const bool closed = still && key < 0;
+    return !closed && (key & 0xFF) != 'q' && (key & 0xFF) != 27;
   } catch (const cv::Exception& e) {
     throw InputError("no window can be opened on this display: " + e.err, "--show", remedy);
   }
