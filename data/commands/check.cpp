@@ -163,7 +163,8 @@ std::string CheckReport::text() const {
   });
   if (!classes_without_objects.empty()) {
     out += fmt::format(
-        "{} no object in train ({}): the network has outputs for them that learn nothing; data.classes chooses the others.\n",
+        "{} no object in train ({}): the network has outputs for them that learn nothing; data.classes chooses the "
+        "others.\n",
         counted(classes_without_objects.size(), "class has", "classes have"),
         fmt::join(classes_without_objects, ", "));
   }

@@ -30,11 +30,11 @@ struct BoxStyle {
   bool labels = true;  ///< tags with the name and the score
 };
 
-/// Draws boxes on an 8-bit RGB image, later ones on top; what is not on the image is left out. Lines and
-/// letters scale with the image, and lines are thinner around what is small. A line has an edge that is dark where its
-/// colour is bright, and white where it is dark, so that it is seen on any background. Tags are translucent and lie outside their boxes where there is room, beside
-/// other tags and within the image; in a crowd, where there is no room, a lower box has none. Of more than
-/// `most_drawn_boxes` the last are drawn, and the number of the others is written in the corner.
+/// Draws boxes on an 8-bit RGB image, later ones on top, as far as they are on it. Lines and letters scale with the
+/// image, and lines are thinner around what is small; their edges, dark around bright colours and white around dark
+/// ones, are seen on any background. Tags are translucent and lie outside their boxes where there is room, beside other
+/// tags and within the image; in a crowd a lower box has none. Of more than `most_drawn_boxes` the last are drawn, and
+/// the number of the others is written in the corner.
 constexpr size_t most_drawn_boxes = 500;
 void draw_boxes(cv::Mat& rgb, std::span<const DrawnBox> boxes, const BoxStyle& style = {});
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* remedy = "Leave --show out: images and videos with boxes are written to --out.";
 
-/// The library that belongs to the OpenCV in use, "libopencv_highgui.so.406", which lies beside that where it is installed.
+/// The library that belongs to the OpenCV in use, "libopencv_highgui.so.406", and lies beside it where it is installed.
 std::filesystem::path window_library() {
   std::filesystem::path core;
   const auto look = [](dl_phdr_info* library, size_t, void* found) {

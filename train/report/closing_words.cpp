@@ -79,7 +79,8 @@ std::string nothing_learned(const RunOutcome& run, const Evaluations& all) {
   if (run.best.AP50 == no_truths || run.best.AP50 > next_to_nothing) return "";
   if (all.count() < 2) {
     return fmt::format(
-        "Next to nothing was detected (AP50 {:.3f}) in the only evaluation of this run: train longer (--epochs, or train.minutes).",
+        "Next to nothing was detected (AP50 {:.3f}) in the only evaluation of this run: train longer (--epochs, or "
+        "train.minutes).",
         run.best.AP50);
   }
   const bool loss_fell = all.loss.back() < 0.9 * all.loss.front();
