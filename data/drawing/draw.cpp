@@ -22,7 +22,7 @@ struct Pen {
 
   Pen(const cv::Mat& picture, const BoxStyle& style) {
     const double side = std::sqrt(double(picture.rows) * picture.cols);
-    line = style.line_width > 0 ? style.line_width : std::max(1, static_cast<int>(std::lround(side / 320)));
+    line = style.line_width > 0 ? style.line_width : std::max(2, static_cast<int>(std::lround(side / 320)));
     letters = std::clamp(side / 70, 8.0, 60.0);
   }
 
