@@ -17,18 +17,19 @@ namespace {
 /// Line widths and text size for a picture: lines of about 1/300 of its side, easily readable text.
 struct Pen {
   int line;
+  bool is_given;
   /// The height of a capital letter.
   double letters;
 
-  Pen(const cv::Mat& picture, const BoxStyle& style) {
+  Pen(const cv::Mat& picture, const BoxStyle& style) : line(style.line_width), is_given(line > 0) {
     const double side = std::sqrt(double(picture.rows) * picture.cols);
-    line = style.line_width > 0 ? style.line_width : std::max(2, static_cast<int>(std::lround(side / 320)));
+    if (!is_given) line = std::max(2, static_cast<int>(std::lround(side / 320)));
     letters = std::clamp(side / 70, 8.0, 60.0);
   }
 
   /// Around a small box a wide line would hide what is in it.
   int line_of(const cv::Rect& box, bool bold) const {
-    const int widest = std::max(1, std::min(box.width, box.height) / 12);
+    const int widest = is_given ? line : std::max(1, std::min(box.width, box.height) / 12);
     return std::min(line, widest) + (bold ? 1 : 0);
   }
 };
