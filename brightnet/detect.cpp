@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -11,9 +12,11 @@
 #include "core/progress_line.h"
 #include "core/text.h"
 #include "core/threads.h"
+#include "data/drawing/draw.h"
 #include "detect/detect.h"
 #include "detect/open_weights.h"
 #include "detect/outputs/open_outputs.h"
+#include "detect/outputs/window.h"
 #include "kernels/device/device.h"
 #include "train/setup/named_run.h"
 #include "train/setup/run_data.h"
@@ -27,7 +30,8 @@ NmsOptions nms_options(const Model& model, const DetectionOptions& options) {
       {.kind = NmsMethod::model,
        .iou = options.nms,
        .score = options.confidence,
-       .max_detections = options.max_objects > 0 ? options.max_objects : std::numeric_limits<int>::max()},
+       .max_detections = options.max_objects > 0 ? options.max_objects : std::numeric_limits<int>::max(),
+       .class_agnostic = options.class_agnostic},
       model);
 }
 
@@ -39,18 +43,18 @@ int choose_batch(const DetectionOptions& options, const Source& source) {
   return source.count() > 0 ? static_cast<int>(std::min<int64_t>(batch, source.count())) : batch;
 }
 
-/// The progress line: position, speed and the latest result.
+/// The progress line: position and speed.
 class Progress {
  public:
   explicit Progress(int64_t count) : count_(count) {}
 
-  void show(const FoundObjects& found) {
+  void show() {
     ++images_;
     if (!line_.due()) return;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     const std::string of = count_ > 0 ? fmt::format("/{}", count_) : "";
-    line_.show(fmt::format("{}{}  {:.1f} images/s  {}: {} objects", images_, of,
-                           static_cast<double>(images_) / seconds, found.frame.name, found.boxes.size()));
+    line_.show(fmt::format("detecting {}{} images  {:.1f} images/s", images_, of,
+                           static_cast<double>(images_) / seconds));
   }
   void clear() { line_.clear(); }
 
@@ -60,14 +64,22 @@ class Progress {
   int64_t count_, images_ = 0;
 };
 
+/// Returns false when the user wants no more.
+bool show(Window& window, const FoundObjects& found, const std::vector<std::string>& classes,
+          const BoxStyle& style) {
+  cv::Mat picture = found.frame.image.clone();
+  draw_detections(picture, found.boxes, classes, style);
+  return window.show(picture, !found.frame.clip);
+}
+
 void say_what_was_done(const DetectionOptions& options, const DetectReport& report, int workers) {
   const std::string skipped =
       report.skipped.empty() ? "" : fmt::format(" ({} could not be read)", report.skipped.size());
-  log::info("{} in {}{}", counted(report.objects, "object", "objects"),
-            counted(report.images, "image", "images"), skipped);
+  log::result("{} in {}{}", counted(report.objects, "object", "objects"),
+              counted(report.images, "image", "images"), skipped);
   log::info("{}", report.times.text(report.images, workers));
-  if (writes_pictures(options)) log::info("Pictures: {}", pictures_folder(options).string());
-  if (options.save_crops) log::info("Crops: {}", (pictures_folder(options) / "crops").string());
+  if (writes_pictures(options)) log::result("Pictures: {}", pictures_folder(options).string());
+  if (options.save_crops) log::result("Crops: {}", (pictures_folder(options) / "crops").string());
 }
 
 /// Throws InputError for video options without effect.
@@ -131,13 +143,16 @@ bool detect_files(const DetectionOptions& options, const std::function<std::stop
     log::warn("These weights were trained on tiles of larger pictures: --tiles {} detects in such tiles.",
               tiles->second);
   how.workers = options.workers > 0 ? options.workers : std::min(compute_threads(), 8);
+  std::optional<Window> window;
+  if (options.show) window.emplace();
   const auto outputs = open_outputs(options, *source, trained.classes);
 
   const std::stop_token stop = can_be_stopped ? can_be_stopped() : std::stop_token();
   Progress progress(source->count());
   const DetectReport report = detect(inference, *source, how, [&](const FoundObjects& found) {
     for (const auto& output : outputs) output->add(found);
-    progress.show(found);
+    progress.show();
+    if (window && !show(*window, found, trained.classes, box_style(options))) return false;
     return !stop.stop_requested();
   });
   progress.clear();

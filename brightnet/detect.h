@@ -31,6 +31,7 @@ struct DetectionOptions {
   std::string tiles = {};             ///< "640,0.2": in tiles of this size that overlap by this fraction
 
   float confidence = 0.25f, nms = 0.45f;  ///< least score; IoU above which one of two boxes is suppressed
+  bool class_agnostic = false;            ///< a box is also suppressed by one of another class
   int max_objects = 0;                    ///< in an image; 0: no limit
   std::vector<std::string> classes = {};  ///< names or numbers of the classes to detect; empty: all
 
@@ -38,6 +39,10 @@ struct DetectionOptions {
   std::filesystem::path out = {};  ///< folder of images and videos with boxes; also the default, runs/detect
   bool save_crops = false;         ///< a crop of each object, below `out`
   bool no_save = false;            ///< no images and videos with boxes
+  int line_width = 0;              ///< of the boxes drawn, in pixels; 0: by the size of the image
+  bool hide_labels = false;        ///< boxes without names and scores
+  bool show = false;               ///< in a window as well
+  bool scores = false;             ///< also in the messages, one an image: "photo.jpg: 3 RBC, 1 WBC, 31 ms"
   std::string json = {};           ///< docs/json.md; "-": standard output
   std::string coco_json = {};      ///< COCO's results
   std::string coco_ids = {};       ///< annotations from which the ids in them are taken

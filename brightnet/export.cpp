@@ -39,10 +39,10 @@ void export_onnx(const Weights& weights, const std::filesystem::path& file,
                    .iou = options.nms};
   if (options.height > 0) onnx.size = InputSize(options.height, options.width);
   const OnnxSummary summary = export_onnx(weights.trained(), onnx, file);
-  log::info("Wrote {}: {}, {}, opset {}, {} operators", file.string(), weights.model(),
-            format_bytes(static_cast<double>(summary.bytes)), onnx.opset, summary.nodes);
-  for (const OnnxTensor& input : summary.inputs) log::info("  input   {}", description(input));
-  for (const OnnxTensor& output : summary.outputs) log::info("  output  {}", description(output));
+  log::result("Wrote {}: {}, {}, opset {}, {} operators", file.string(), weights.model(),
+              format_bytes(static_cast<double>(summary.bytes)), onnx.opset, summary.nodes);
+  for (const OnnxTensor& input : summary.inputs) log::result("  input   {}", description(input));
+  for (const OnnxTensor& output : summary.outputs) log::result("  output  {}", description(output));
   if (are_suppressed(*heads) && read_onnx_metadata(file).suppression == NmsKind::diou) {
     log::warn(
         "The model uses DIoU-NMS, but ONNX's operator uses plain IoU and keeps fewer overlapping boxes. "
@@ -76,10 +76,10 @@ void export_darknet(const Weights& weights, const std::filesystem::path& folder,
   const auto chosen = numbers.empty() ? usual : enum_value<DarknetNumbers>(numbers);
   if (!chosen) throw InputError("there are no numbers '" + numbers + "'", "", "They are kept or scaled.");
   const DarknetFiles files = export_darknet(folder, name, trained, *chosen);
-  log::info("Wrote {}, {} and {}: {}, {}, input {}{}", files.cfg.string(), files.weights.string(),
-            files.names.string(), trained.model.name,
-            counted(std::ssize(trained.classes), "class", "classes"), trained.size.described(),
-            trained.letterbox ? ", letterboxed" : "");
+  log::result("Wrote {}, {} and {}: {}, {}, input {}{}", files.cfg.string(), files.weights.string(),
+              files.names.string(), trained.model.name,
+              counted(std::ssize(trained.classes), "class", "classes"), trained.size.described(),
+              trained.letterbox ? ", letterboxed" : "");
   log::info(
       "{}",
       are_scaled(*chosen)

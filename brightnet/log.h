@@ -10,7 +10,8 @@
 
 namespace brightnet {
 
-enum class LogLevel : uint8_t { info, warning, error };
+/// result: what the caller asked for, such as scores, detections and the names of files written; info: how it comes about.
+enum class LogLevel : uint8_t { result, info, warning, error };
 
 /// Receives one message at a time, without a line's end, from any thread. It must not call the library.
 using LogSink = std::function<void(LogLevel level, std::string_view message)>;
@@ -19,8 +20,11 @@ using LogSink = std::function<void(LogLevel level, std::string_view message)>;
 /// from any thread.
 BRIGHTNET_PUBLIC LogSink set_log_sink(LogSink sink);
 
-/// A sink that prints every message on standard error, a line each, in the place of a progress line that is being
-/// rewritten there.
-BRIGHTNET_PUBLIC LogSink standard_error_sink();
+/// Where the results of standard_sink() go: where standard output is for JSON, to standard error as all else.
+enum class ResultsGo : uint8_t { to_standard_output, to_standard_error };
+
+/// A sink that prints a line a message, in the place of a progress line that is being rewritten: results on standard
+/// output, everything else on standard error.
+BRIGHTNET_PUBLIC LogSink standard_sink(ResultsGo results = ResultsGo::to_standard_output);
 
 }  // namespace brightnet

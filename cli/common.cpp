@@ -5,6 +5,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "brightnet/log.h"
 #include "brightnet/ranks.h"
 #include "cli/commands.h"
 #include "cli/run_ranks.h"
@@ -131,6 +132,8 @@ void print_answer(const std::string& file, const Answer& answer) {
 }
 
 void check_answer(const std::string& file, const std::string& first_key) {
+  // From here on no other result goes where the JSON does.
+  if (file == "-") set_log_sink(standard_sink(ResultsGo::to_standard_error));
   if (!file.empty()) check_answer_file(file, "--json", answer_beginning(first_key));
 }
 

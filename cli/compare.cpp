@@ -23,8 +23,8 @@ int compare(CompareArguments arguments) {
     comparison = compare_runs(arguments.runs, options);
     return comparison.answer;
   });
-  if (options.plot != comparison.page) log::info("The curves are in {}.", options.plot.string());
-  log::info("Curves and tables on one page: {}", comparison.page.string());
+  if (options.plot != comparison.page) log::result("Plot of the curves: {}", options.plot.string());
+  log::result("Report with curves and tables: {}", comparison.page.string());
   return 0;
 }
 

@@ -48,11 +48,10 @@ void add_synth(CLI::App& data, Action& action) {
     action = [arguments] {
       make_synthetic_dataset(arguments->options, arguments->folder);
       const auto folder = std::filesystem::path(arguments->folder).lexically_normal();
-      log::info(
-          "{} training and {} validation images in {}; {} contains the data section for training on them: brightnet "
-          "train --model yolov4-tiny --data {}",
-          arguments->options.train_images, arguments->options.val_images, folder.string(),
-          (folder / "data.yaml").string(), folder.string());
+      log::result(
+          "{0} training and {1} validation images written to {2}. Train on them with: brightnet train --model yolov4-tiny "
+          "--data {2}",
+          arguments->options.train_images, arguments->options.val_images, folder.string());
       return 0;
     };
   });

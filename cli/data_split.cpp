@@ -22,8 +22,8 @@ void split(SplitArguments arguments) {
     divided = divide_data(arguments.run, arguments.options);
     return divided.answer;
   });
-  log::info("Written: {}. Train on it with: brightnet train {}{}", arguments.options.folder.string(),
-            divided.config.string(), divided.has_model ? "" : " --model yolov4-tiny");
+  log::result("Written: {}. Train on it with: brightnet train {}{}", arguments.options.folder.string(),
+              divided.config.string(), divided.has_model ? "" : " --model yolov4-tiny");
 }
 
 }  // namespace

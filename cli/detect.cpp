@@ -20,10 +20,27 @@ void quieten_libraries() {
     cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
 }
 
-int detect(const DetectionOptions& options) {
+struct DetectArguments {
+  DetectionOptions options;
+  bool quiet = false;
+};
+
+/// Where standard output is for JSON, results go where messages go; --quiet leaves both out.
+LogSink sink_for(const DetectArguments& arguments) {
+  const DetectionOptions& options = arguments.options;
+  const bool is_json = options.json == "-" || options.coco_json == "-" || options.darknet_json == "-";
+  const LogSink sink = standard_sink(is_json ? ResultsGo::to_standard_error : ResultsGo::to_standard_output);
+  if (!arguments.quiet) return sink;
+  return [sink](LogLevel level, std::string_view message) {
+    if (level == LogLevel::warning || level == LogLevel::error) sink(level, message);
+  };
+}
+
+int detect(const DetectArguments& arguments) {
   quieten_libraries();
+  set_log_sink(sink_for(arguments));
   std::optional<StopSignals> signals;
-  if (detect_files(options, [&] { return signals.emplace().token(); })) return 0;
+  if (detect_files(arguments.options, [&] { return signals.emplace().token(); })) return 0;
   log::warn("Stopped by a signal; the detections so far have been written.");
   return static_cast<int>(ExitCode::interrupted);
 }
@@ -51,13 +68,34 @@ void add_outputs(CLI::App& command, DetectionOptions& arguments) {
   command.add_flag("--save-crops", arguments.save_crops,
                    "write a crop of each object, DIR/crops/CLASS/NAME_k.jpg");
   command.add_flag("--no-save", arguments.no_save, "do not write images and videos with boxes");
+  command
+      .add_option("--line-width", arguments.line_width,
+                  "width of the boxes' lines in pixels (default: by the size of the image)")
+      ->check(at_least(1));
+  command.add_flag("--hide-labels", arguments.hide_labels, "draw boxes without names and scores");
+  command.add_flag(
+      "--show", arguments.show,
+      "show images and videos with boxes in a window; Esc or q ends, another key is for the next image");
+}
+
+/// What is printed.
+void add_words(CLI::App& command, DetectArguments& arguments) {
+  auto* quiet =
+      command.add_flag("--quiet", arguments.quiet,
+                       "print nothing but warnings: neither a line an image nor progress nor a summary");
+  command
+      .add_flag(
+          "--scores", arguments.options.scores,
+          "print the scores too in each image's line: photo.jpg: 2 RBC (0.97 0.91), 1 WBC (0.88), 31 ms")
+      ->excludes(quiet);
 }
 
 }  // namespace
 
 void add_detect(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("detect", "detect objects in images, videos or camera streams");
-  const auto arguments = std::make_shared<DetectionOptions>();
+  const auto all = std::make_shared<DetectArguments>();
+  DetectionOptions* const arguments = &all->options;
   take_weights(*command, arguments->weights);
   take_data(*command, arguments->data);
   command
@@ -67,9 +105,13 @@ void add_detect(CLI::App& app, Action& action) {
           "stream's address")
       ->required();
   add_outputs(*command, *arguments);
+  add_words(*command, *all);
   command->add_option("--conf", arguments->confidence, "confidence threshold (default: 0.25)")
       ->check(within(0, 1));
   command->add_option("--nms", arguments->nms, "NMS IoU threshold (default: 0.45)")->check(within(0, 1));
+  command->add_flag(
+      "--class-agnostic", arguments->class_agnostic,
+      "NMS over all classes: of boxes that overlap, the best alone is kept, whatever their classes");
   command
       ->add_option("--max-det", arguments->max_objects,
                    "maximum number of objects per image (default: 0, no limit)")
@@ -113,7 +155,7 @@ void add_detect(CLI::App& app, Action& action) {
       ->check(at_least(0));
   take_device(*command, arguments->device);
   take_precision(*command, arguments->precision);
-  command->callback([=, &action] { action = [arguments] { return detect(*arguments); }; });
+  command->callback([=, &action] { action = [all] { return detect(*all); }; });
 }
 
 }  // namespace brightnet::cli

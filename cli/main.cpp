@@ -18,6 +18,7 @@
 #include "cli/command_tree.h"
 #include "cli/commands.h"
 #include "cli/foreign_words.h"
+#include "cli/stop_signals.h"
 #include "core/child_process.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -153,6 +154,8 @@ int check_standard_output(int code) {
   errno = 0;
   std::cout.flush();
   if (std::cout && std::fflush(stdout) == 0) return code;
+  // The reader has seen enough (`| head`); commands that go on without one, as `train` does, ignore SIGPIPE.
+  if (errno == EPIPE) return code;
   const int failed =
       fail(ExitCode::input, "standard output could not be written. Is the disk full, or was it closed?");
   return code == 0 ? failed : code;
@@ -165,7 +168,8 @@ int main(int count, char** arguments) {
   std::signal(SIGXFSZ, SIG_IGN);
   take_closed_streams();
   const PrintableOutput printable_output(std::cout);
-  set_log_sink(standard_error_sink());
+  set_log_sink(standard_sink());
+  cli::leave_no_progress_line();
   set_resource_folder(resource_folder_of(this_program()));
   cv::setNumThreads(1);  // OpenCV's threads would compete with the loader's
   limit_compute_threads();

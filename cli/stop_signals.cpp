@@ -7,6 +7,8 @@
 
 #include <semaphore.h>
 
+#include "core/progress_line.h"
+
 namespace brightnet::cli {
 namespace {
 
@@ -27,13 +29,30 @@ extern "C" void note_signal(int number) {
   ::sem_post(&wake);
   errno = saved;
   if (number == SIGHUP) return;
-  // The next signal has its default action.
+  // The next signal ends the program.
   for (size_t i = 0; i < std::size(stops); ++i) {
-    if (stops[i] != SIGHUP && !ignored_before(i)) std::signal(stops[i], SIG_DFL);
+    if (stops[i] != SIGHUP && !ignored_before(i)) ::sigaction(stops[i], &before[i], nullptr);
   }
 }
 
+/// The action for this signal is the default again, and is taken when this returns.
+extern "C" void erase_progress_line(int number) {
+  ProgressLine::clear();
+  ::raise(number);
+}
+
 }  // namespace
+
+void leave_no_progress_line() {
+  struct sigaction erase {};
+  erase.sa_handler = erase_progress_line;
+  erase.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    ::sigaction(number, nullptr, &now);
+    if (now.sa_handler == SIG_DFL) ::sigaction(number, &erase, nullptr);
+  }
+}
 
 StopSignals::StopSignals() {
   signal_came = 0;

@@ -9,6 +9,9 @@
 
 namespace brightnet::cli {
 
+/// From now on a signal that ends the program erases the progress line first. Ignored signals stay ignored.
+void leave_no_progress_line();
+
 /// Turns SIGINT, SIGTERM, SIGUSR1 and SIGHUP into a request to stop during its lifetime; at most one at a time.
 /// Signals ignored at program start (nohup; a script's background job) stay ignored. SIGPIPE is ignored
 /// meanwhile: the run and its train.log continue when the reader of the output exits (`| head`, a `tee` that

@@ -1,7 +1,7 @@
 #include "core/log.h"
 
-#include <cstdio>
 #include <ctime>
+#include <iostream>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -49,21 +49,25 @@ class LogFile {
   std::string unwritten_;
 };
 
-struct StandardError {
-  void operator()(LogLevel, std::string_view message) const {
+struct StandardStreams {
+  ResultsGo results;
+
+  void operator()(LogLevel level, std::string_view message) const {
     ProgressLine::clear();
-    std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
+    const bool is_output = level == LogLevel::result && results == ResultsGo::to_standard_output;
+    // As a whole, since several processes may write to the same terminal.
+    (is_output ? std::cout : std::cerr) << fmt::format("{}\n", message) << std::flush;
   }
 };
 
 struct Log {
   std::mutex mutex;
-  bool on_standard_error = false;
+  bool on_standard_streams = false;
   LogSink sink;
   std::optional<LogFile> file;
   bool waits_for_file = false;  ///< `file` keeps messages for a name that log_to_file() gives
   std::string prefix;           ///< what messages to the sink begin with
-  LogLevel least = LogLevel::info;
+  LogLevel least = LogLevel::result;
 };
 
 /// The program's log. It is never destroyed, because objects that are destroyed at the end of the program still log.
@@ -74,6 +78,7 @@ Log& the_log() {
 
 std::string_view name_of(LogLevel level) {
   switch (level) {
+    case LogLevel::result: return "result";
     case LogLevel::info: return "info";
     case LogLevel::warning: return "warning";
     case LogLevel::error: return "error";
@@ -91,18 +96,18 @@ std::string dated(LogLevel level, std::string_view message) {
 LogSink set_log_sink(LogSink sink) {
   Log& log = the_log();
   const std::lock_guard lock(log.mutex);
-  log.on_standard_error = sink.target<StandardError>() != nullptr;
+  log.on_standard_streams = sink.target<StandardStreams>() != nullptr;
   return std::exchange(log.sink, std::move(sink));
 }
 
-LogSink standard_error_sink() {
-  return StandardError();
+LogSink standard_sink(ResultsGo results) {
+  return StandardStreams{results};
 }
 
-bool logs_to_standard_error() {
+bool logs_to_standard_streams() {
   Log& log = the_log();
   const std::lock_guard lock(log.mutex);
-  return log.on_standard_error;
+  return log.on_standard_streams;
 }
 
 void log_message(LogLevel level, std::string_view text) {
@@ -110,8 +115,7 @@ void log_message(LogLevel level, std::string_view text) {
   Log& log = the_log();
   const std::lock_guard lock(log.mutex);
   if (level < log.least) return;
-  if (log.sink && log.prefix.empty()) log.sink(level, message);
-  if (log.sink && !log.prefix.empty()) log.sink(level, log.prefix + message);
+  if (log.sink) log.sink(level, level == LogLevel::result ? message : log.prefix + message);
   if (log.file) log.file->add(dated(level, message));
 }
 
@@ -141,7 +145,7 @@ void log_as_rank(std::optional<int> rank) {
   Log& log = the_log();
   const std::lock_guard lock(log.mutex);
   log.prefix = rank ? fmt::format("[{}] ", *rank) : "";
-  log.least = rank > 0 ? LogLevel::warning : LogLevel::info;
+  log.least = rank > 0 ? LogLevel::warning : LogLevel::result;
 }
 
 }  // namespace brightnet

@@ -13,8 +13,8 @@
 
 namespace brightnet {
 
-/// Whether messages go to standard_error_sink(): a progress line may be rewritten there then.
-bool logs_to_standard_error();
+/// Whether messages go to standard_sink(): a progress line may be rewritten there then.
+bool logs_to_standard_streams();
 
 /// Keeps the messages from now on, up to 1 MiB of them, for the file that log_to_file() will name.
 void keep_messages();
@@ -26,8 +26,8 @@ void log_to_file(const std::filesystem::path& file);
 /// No file has the messages from now on.
 void end_log_file();
 
-/// The sink's messages begin with "[rank]" from now on, and ranks other than 0 log warnings and errors only. Without a
-/// rank, all messages are logged as they are.
+/// The sink's messages but results begin with "[rank]" from now on, and ranks other than 0 log warnings and errors only.
+/// Without a rank, all messages are logged as they are.
 void log_as_rank(std::optional<int> rank);
 
 /// Logs a message, its control characters made printable; the templates below format one first.
@@ -35,6 +35,10 @@ void log_message(LogLevel level, std::string_view message);
 
 namespace log {
 
+template <typename... Values>
+void result(fmt::format_string<Values...> format, Values&&... values) {
+  log_message(LogLevel::result, fmt::format(format, std::forward<Values>(values)...));
+}
 template <typename... Values>
 void info(fmt::format_string<Values...> format, Values&&... values) {
   log_message(LogLevel::info, fmt::format(format, std::forward<Values>(values)...));

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/progress_line.h"
+
 namespace brightnet {
 
 std::string printable(std::string_view text) {
@@ -46,6 +48,7 @@ class PrintableOutput::Buffer : public std::streambuf {
   /// All but the first byte of a character whose second is still to come.
   bool write_whole() { return write(waiting_.ends_with('\xC2') ? waiting_.size() - 1 : waiting_.size()); }
   bool write(size_t bytes) {
+    if (bytes > 0) ProgressLine::clear();
     const std::string shown = printable(std::string_view(waiting_).substr(0, bytes));
     waiting_.erase(0, bytes);
     return to_->sputn(shown.data(), static_cast<std::streamsize>(shown.size())) ==

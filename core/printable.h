@@ -13,7 +13,7 @@ namespace brightnet {
 /// U+009F). Within a string of JSON it still means the same.
 std::string printable(std::string_view text);
 
-/// Makes all that is written to a stream printable, for the lifetime of this object.
+/// Makes all that is written to a stream printable, in the place of a progress line, for the lifetime of this object.
 class PrintableOutput {
  public:
   explicit PrintableOutput(std::ostream& out);

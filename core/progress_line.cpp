@@ -16,6 +16,7 @@ namespace {
 
 /// The terminal's, whose lines come from whatever shows its progress, and messages from any thread.
 std::atomic<bool> line_is_open = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers use it");
 
 int terminal_columns() {
   winsize size{};
@@ -26,7 +27,7 @@ int terminal_columns() {
 /// Whether standard error is a terminal that can erase a line.
 bool can_rewrite_lines() {
   const char* kind = std::getenv("TERM");
-  return logs_to_standard_error() && ::isatty(STDERR_FILENO) == 1 && kind && *kind != '\0' &&
+  return logs_to_standard_streams() && ::isatty(STDERR_FILENO) == 1 && kind && *kind != '\0' &&
          std::string_view(kind) != "dumb";
 }
 
@@ -62,15 +63,14 @@ void ProgressLine::show(const std::string& line) {
     log::info("{}", line);
     return;
   }
+  line_is_open = true;  // first, for a signal that comes in between
   std::fprintf(stderr, "\r%s\x1b[K", cut(printable(line), terminal_columns()).c_str());
-  std::fflush(stderr);
-  line_is_open = true;
 }
 
 void ProgressLine::clear() {
   if (!line_is_open.exchange(false)) return;
-  std::fputs("\r\x1b[K", stderr);
-  std::fflush(stderr);
+  constexpr std::string_view erase = "\r\x1b[K";
+  static_cast<void>(!::write(STDERR_FILENO, erase.data(), erase.size()));  // stderr has no buffer
 }
 
 std::string format_seconds(double seconds) {

@@ -18,8 +18,8 @@ class ProgressLine {
   /// Whether the next line is due; check before composing one.
   bool due() const;
   void show(const std::string& line);
-  /// Erases the rewritten line, so that other output can follow. Messages to standard_error_sink() (core/log.h)
-  /// do it themselves.
+  /// Erases the rewritten line, so that other output can follow. Messages to standard_sink() (core/log.h) and what is
+  /// written through PrintableOutput do it themselves. A signal handler may call it.
   static void clear();
 
  private:

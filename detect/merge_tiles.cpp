@@ -42,7 +42,7 @@ void grow(ScoredBox& box, const ScoredBox& around) {
 /// score alike; an evaluation keeps boxes down to 0.001, some of which are around anything.
 constexpr float like_score = 0.5f;
 
-/// The boxes of one class, best first.
+/// Of boxes, best first.
 std::vector<ScoredBox> merged(const std::vector<ScoredBox>& boxes, const TileOptions& options) {
   std::vector<ScoredBox> kept;
   std::vector<bool> taken(boxes.size(), false);
@@ -63,11 +63,12 @@ std::vector<ScoredBox> merged(const std::vector<ScoredBox>& boxes, const TileOpt
 
 }  // namespace
 
-std::vector<ScoredBox> merge_tiles(std::vector<ScoredBox> boxes, const TileOptions& options, int most) {
+std::vector<ScoredBox> merge_tiles(std::vector<ScoredBox> boxes, const TileOptions& options, int most,
+                                   bool class_agnostic) {
   const auto better = [](const ScoredBox& a, const ScoredBox& b) { return a.score > b.score; };
   std::stable_sort(boxes.begin(), boxes.end(), better);
   std::map<int, std::vector<ScoredBox>> of_class;
-  for (const ScoredBox& box : boxes) of_class[box.class_id].push_back(box);
+  for (const ScoredBox& box : boxes) of_class[class_agnostic ? 0 : box.class_id].push_back(box);
   boxes.clear();
   for (const auto& [class_id, all] : of_class) {
     const auto kept = merged(all, options);

@@ -1,4 +1,4 @@
-// One pass over the candidates, best first, compares each with the boxes already kept in its class. Since a
+// One pass over the candidates, best first, compares each with the boxes already kept, of its class or of all. Since a
 // suppressed box suppresses no other, this equals the pairwise algorithm, and it can stop as soon as
 // max_detections are kept.
 #include "detect/nms.h"
@@ -71,6 +71,7 @@ void NmsOptions::fields(Fields& f) {
   f("beta", beta, "exponent of the distance term of diou; model uses the head's nms_beta").above(0);
   f("score", score, "confidence threshold: candidates with a lower score are discarded").within(0, 1);
   f("max_detections", max_detections, "maximum number of detections per image").at_least(1);
+  f("class_agnostic", class_agnostic, "whether a box is also suppressed by a better one of another class");
 }
 
 NmsOptions for_model(NmsOptions options, const Model& model) {
@@ -102,7 +103,7 @@ std::vector<Detection> non_max_suppression(const std::vector<Detection>& candida
     if (kept.size() >= static_cast<size_t>(options.max_detections)) break;
     const Detection& candidate = candidates[i];
     const Corners box = corners(candidate.box);
-    std::vector<Corners>& better = kept_in_class[candidate.class_id];
+    std::vector<Corners>& better = kept_in_class[options.class_agnostic ? 0 : candidate.class_id];
     const bool suppressed = std::any_of(better.begin(), better.end(), [&](const Corners& other) {
       const float overlap = iou(box, other);
       // The distance term only lowers the overlap, so it is computed only for the few pairs above it.

@@ -34,6 +34,8 @@ struct NmsOptions {
   float beta = 0.6f;         ///< exponent of the distance term; diou only
   float score = 0.001f;      ///< confidence threshold: lower candidates are discarded
   int max_detections = 300;  ///< per image, over all classes, best first
+  bool class_agnostic =
+      false;  ///< a box is compared with the better ones of every class, not of its own alone
   void fields(Fields& f);
 };
 
@@ -41,7 +43,7 @@ struct NmsOptions {
 NmsOptions for_model(NmsOptions options, const Model& model);
 
 /// The kept detections of one image, best score first; equal scores keep their input order, so the result is
-/// deterministic. Suppression is per class. Boxes are compared in the given coordinates (usually relative to
+/// deterministic. Boxes are compared in the given coordinates (usually relative to
 /// the image): IoU does not depend on them, the distance term only on their aspect ratio. Candidates with a
 /// score or box that is not finite, or with an empty box, are dropped.
 /// Time: candidates × detections kept in their class.

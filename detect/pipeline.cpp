@@ -62,11 +62,12 @@ bool Pipeline::run(FrameSource& source, const ObjectSink& sink) {
   tiles_ = 0;
   bool wanted = true;
   while (const InputLoader::Batch* batch = wanted ? loader.next() : nullptr) {
-    now_ = seconds_now();
+    const double begun = now_ = seconds_now();
     infer(*batch);
     take(times_.network);
     find_objects(*batch);
     take(times_.nms);
+    seconds_an_input_ = (now_ - begun) / static_cast<double>(batch->inputs.size());
     wanted = deliver(*batch, sink);
   }
   times_.clock += seconds_now() - begin;
@@ -130,6 +131,7 @@ bool Pipeline::deliver(const InputLoader::Batch& batch, const ObjectSink& sink) 
       found_.uncut = std::move(objects_[i]);
     }
     if (truths_) add(found_.loss, losses_[i]);
+    found_.seconds += seconds_an_input_;
     ++tiles_;
     if (last && !finish(std::move(*frame), sink)) return false;
   }
@@ -138,7 +140,8 @@ bool Pipeline::deliver(const InputLoader::Batch& batch, const ObjectSink& sink) 
 
 bool Pipeline::finish(Frame frame, const ObjectSink& sink) {
   if (tiles_ > 1)
-    found_.boxes = merge_tiles(std::move(found_.boxes), options_.tiles, options_.nms.max_detections);
+    found_.boxes = merge_tiles(std::move(found_.boxes), options_.tiles, options_.nms.max_detections,
+                               options_.nms.class_agnostic);
   if (options_.tiles) found_.uncut = found_.boxes;
   found_.frame = std::move(frame);
   take(times_.nms);

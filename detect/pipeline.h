@@ -34,7 +34,8 @@ struct FoundObjects {
   std::vector<ScoredBox> boxes;  ///< in pixels of the frame, clipped to it, best first
   /// Not clipped, including boxes outside the frame, as in darknet. For a frame in tiles the same as `boxes`.
   std::vector<ScoredBox> uncut;
-  YoloLoss loss;  ///< computed when there is a TruthsOf; the sum over tiles
+  YoloLoss loss;       ///< computed when there is a TruthsOf; the sum over tiles
+  double seconds = 0;  ///< in the network and NMS: its share of its batch, or the sum of its tiles'
 };
 
 /// Called with each frame, in the order of the source. It may move the result out. Return false to stop.
@@ -88,6 +89,7 @@ class Pipeline {
   // For the current frame: what was found in its tiles so far, and how many they are.
   FoundObjects found_;
   int tiles_ = 0;
+  double seconds_an_input_ = 0;  ///< of the current batch
 };
 
 }  // namespace brightnet

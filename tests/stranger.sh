@@ -132,8 +132,22 @@ if has --plots eval; then
 else
   skip "eval --plots"
 fi
-step 0 "in 16 images|Pictures: found" brightnet detect --weights runs/mine/weights/best.safetensors \
-  --source shapes/images/val --conf 0.01 --out found
+step 0 "in 16 images|Pictures: found|shapes/images/val/| ms" brightnet detect \
+  --weights runs/mine/weights/best.safetensors --source shapes/images/val --conf 0.01 --out found
+step 0 " (0.|!circle 0." brightnet detect --weights runs/mine --source shapes/images/val --conf 0.01 --scores --no-save
+step 0 "in 16 images" brightnet detect --weights runs/mine --source shapes/images/val --conf 0.01 --class-agnostic \
+  --line-width 3 --hide-labels --out plain
+# shellcheck disable=SC2016
+step 0 "!ms|!images" bash -c '"$0" detect --weights runs/mine --source shapes/images/val --no-save --quiet' "$program"
+step 2 "there is no display" env -u DISPLAY -u WAYLAND_DISPLAY "$program" detect --weights runs/mine \
+  --source shapes/images/val --show --no-save
+# Results are on standard output, all else on standard error.
+# shellcheck disable=SC2016
+step 0 "mAP@0.5|Best weights|!epoch 1/2" bash -c \
+  '"$0" train mine.yaml --out apart --set train.epochs=2 "$@" 2>/dev/null' "$program" "${quick[@]}"
+# shellcheck disable=SC2016
+step 0 "epoch 1/2|!mAP@0.5" bash -c \
+  '"$0" train mine.yaml --out apart --set train.epochs=2 "$@" 2>&1 >/dev/null' "$program" "${quick[@]}"
 
 # --- Stopping, resuming, training longer ------------------------------------------------------------------------------
 step 0 "This run is finished|--set train.epochs=8" brightnet train mine.yaml --resume
@@ -224,6 +238,7 @@ if [[ -n $build ]]; then
   step 0 "" cmake --install "$build" --prefix "$home/installed"
   program=$home/installed/bin/brightnet
   step 0 "brightnet " brightnet --version
+  step 0 "" test -s "$home/installed/share/doc/brightnet/docs/detect.md"
   if has models; then
     step 0 "yolov4-tiny" brightnet models
     step 0 "epoch 1/1" brightnet train --model demo --data shapes/data.yaml --epochs 1 --size 64 --batch 8 --out installed-run

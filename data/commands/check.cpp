@@ -86,9 +86,9 @@ std::string remarks(const CheckReport::SplitReport& split) {
   std::string out;
   if (!split.copies.empty()) {
     out +=
-        fmt::format("  {} in {}, counted more often than {}: ",
+        fmt::format("  {} in {}, so these pictures count more than once: ",
                     counted(split.copies.size(), "image is a copy of another", "images are copies of others"),
-                    split.name, split.copies.size() == 1 ? "it should be" : "they should be");
+                    split.name);
     for (size_t i = 0; i < std::min(named, split.copies.size()); ++i) {
       out += fmt::format("{}{} (of {})", i > 0 ? ", " : "", split.copies[i].first.string(),
                          split.copies[i].second.string());
@@ -97,7 +97,7 @@ std::string remarks(const CheckReport::SplitReport& split) {
     out += '\n';
   }
   if (split.crowds > 0)
-    out += fmt::format("  {} of a crowd, which is not trained on\n",
+    out += fmt::format("  {} of a crowd (iscrowd), which is not trained on\n",
                        counted(split.crowds, "box is", "boxes are"));
   return out;
 }
@@ -163,7 +163,8 @@ std::string CheckReport::text() const {
   });
   if (!classes_without_objects.empty()) {
     out += fmt::format(
-        "{} no object in train ({}): each is an output that learns nothing; data.classes chooses the others.\n",
+        "{} no object in train ({}): the network has outputs for them that learn nothing; data.classes chooses the "
+        "others.\n",
         counted(classes_without_objects.size(), "class has", "classes have"),
         fmt::join(classes_without_objects, ", "));
   }

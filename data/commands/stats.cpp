@@ -77,8 +77,8 @@ std::string DatasetStats::text() const {
                                 counted(boxes, "box", "boxes"));
   if (crowds) out += fmt::format(", {} of them crowds", crowds);
   if (difficult) out += fmt::format(", {} of them difficult", difficult);
-  out +=
-      fmt::format("\nsmall {}, medium {}, large {} (below 32², below 96², above)\n\n", small, medium, large);
+  out += fmt::format("\n{} small (area below 32² pixels), {} medium (below 96²), {} large\n\n", small, medium,
+                     large);
   out += fmt::format("{:<22} {:>8} {:>8}\n", "class", "boxes", "images");
   constexpr size_t most_rows = 100;
   const size_t rows = std::min(classes.size(), most_rows);

@@ -17,13 +17,20 @@ namespace {
 /// Line widths and text size for a picture: lines of about 1/300 of its side, easily readable text.
 struct Pen {
   int line;
+  bool is_given;
   /// The height of a capital letter.
   double letters;
 
-  explicit Pen(const cv::Mat& picture) {
+  Pen(const cv::Mat& picture, const BoxStyle& style) : line(style.line_width), is_given(line > 0) {
     const double side = std::sqrt(double(picture.rows) * picture.cols);
-    line = std::max(1, static_cast<int>(std::lround(side / 280)));
+    if (!is_given) line = std::max(2, static_cast<int>(std::lround(side / 320)));
     letters = std::clamp(side / 70, 8.0, 60.0);
+  }
+
+  /// Around a small box a wide line would hide what is in it.
+  int line_of(const cv::Rect& box, bool bold) const {
+    const int widest = is_given ? line : std::max(1, std::min(box.width, box.height) / 12);
+    return std::min(line, widest) + (bold ? 1 : 0);
   }
 };
 
@@ -52,8 +59,10 @@ void draw_dashes(cv::Mat& rgb, cv::Point from, cv::Point to, const cv::Scalar& c
 }
 
 void draw_outline(cv::Mat& rgb, const cv::Rect& box, const DrawnBox& drawn, int width) {
+  const int edge = std::max(1, width / 3);
+  cv::rectangle(rgb, box, readable_on(drawn.color), width + 2 * edge);
   if (!drawn.dashed) {
-    cv::rectangle(rgb, box, drawn.color, width, width > 1 ? cv::LINE_AA : cv::LINE_8);
+    cv::rectangle(rgb, box, drawn.color, width);
     return;
   }
   const cv::Point a = box.tl(), b = box.br() - cv::Point(1, 1);
@@ -129,30 +138,29 @@ std::string class_name(int class_id, const std::vector<std::string>& names) {
 }  // namespace
 
 cv::Scalar class_color(int class_id) {
-  // Multiples of the golden ratio spread the hues evenly for any number of classes; brightness and
-  // saturation alternate.
-  const double hue = std::fmod(0.58 + 0.618033988749895 * class_id, 1.0) * 6;
-  const double value = class_id % 3 == 0 ? 0.95 : class_id % 3 == 1 ? 0.8 : 0.65;
-  const double saturation = class_id % 2 == 0 ? 0.85 : 0.65;
-  const auto channel = [&](double offset) {
-    const double k = std::fmod(offset + hue, 6.0);
-    return std::round(255 * value * (1 - saturation * std::clamp(std::min(k, 4 - k), 0.0, 1.0)));
-  };
-  return {channel(5), channel(3), channel(1)};
+  // Each is the colour, of those that are neither pale nor dark, that is farthest in CIELAB from all chosen before it:
+  // no two are nearer than 36 there. The liveliest come first.
+  static const cv::Scalar colors[] = {{36, 143, 242},  {255, 90, 30},  {0, 255, 0},     {255, 0, 255},
+                                      {255, 210, 0},   {0, 240, 240},  {150, 45, 180},  {255, 0, 90},
+                                      {180, 240, 15},  {0, 75, 255},   {240, 180, 255}, {165, 60, 45},
+                                      {135, 240, 135}, {255, 15, 180}, {15, 165, 120},  {225, 165, 105},
+                                      {0, 150, 0},     {180, 60, 120}, {150, 165, 0},   {75, 105, 30}};
+  return colors[static_cast<size_t>(class_id) % std::size(colors)];
 }
 
-void draw_boxes(cv::Mat& rgb, std::span<const DrawnBox> boxes) {
-  const Pen pen(rgb);
+void draw_boxes(cv::Mat& rgb, std::span<const DrawnBox> boxes, const BoxStyle& style) {
+  const Pen pen(rgb, style);
   const size_t others = boxes.size() - std::min(boxes.size(), most_drawn_boxes);
   boxes = boxes.subspan(others);
   std::vector<cv::Rect> places;
   for (const DrawnBox& drawn : boxes) {
     places.push_back(in_pixels(drawn.box, rgb.size()));
-    if (!places.back().empty()) draw_outline(rgb, places.back(), drawn, drawn.bold ? pen.line + 1 : pen.line);
+    if (!places.back().empty())
+      draw_outline(rgb, places.back(), drawn, pen.line_of(places.back(), drawn.bold));
   }
   std::vector<cv::Rect> tags;
   for (size_t i = boxes.size(); i-- > 0;) {
-    if (places[i].empty() || boxes[i].tag.empty()) continue;
+    if (places[i].empty() || boxes[i].tag.empty() || !style.labels) continue;
     double letters = pen.letters, width = text_width(boxes[i].tag, letters);
     int padding = std::max(2, static_cast<int>(std::lround(letters * 0.35)));
     if (width + 2 * padding > rgb.cols) {
@@ -169,7 +177,8 @@ void draw_boxes(cv::Mat& rgb, std::span<const DrawnBox> boxes) {
   if (others > 0) draw_note(rgb, fmt::format("… and {} more boxes", others), pen);
 }
 
-void draw_detections(cv::Mat& rgb, std::span<const ScoredBox> boxes, const std::vector<std::string>& names) {
+void draw_detections(cv::Mat& rgb, std::span<const ScoredBox> boxes, const std::vector<std::string>& names,
+                     const BoxStyle& style) {
   std::vector<DrawnBox> drawn;
   std::vector<ScoredBox> rising(boxes.begin(), boxes.end());
   std::stable_sort(rising.begin(), rising.end(),
@@ -179,7 +188,7 @@ void draw_detections(cv::Mat& rgb, std::span<const ScoredBox> boxes, const std::
                      class_color(box.class_id),
                      fmt::format("{} {:.2f}", class_name(box.class_id, names), box.score)});
   }
-  draw_boxes(rgb, drawn);
+  draw_boxes(rgb, drawn, style);
 }
 
 void draw_truths(cv::Mat& rgb, std::span<const Truth> truths, const std::vector<std::string>& names) {

@@ -12,8 +12,8 @@
 
 namespace brightnet {
 
-/// A class's colour (RGB): the same in every picture and plot, and clearly different from those of classes
-/// with nearby numbers.
+/// A class's colour (RGB): the same in every picture, and clearly different from those of the 19 classes before and after
+/// it.
 cv::Scalar class_color(int class_id);
 
 /// A box in pixels of the picture, and the words of its tag.
@@ -24,15 +24,23 @@ struct DrawnBox {
   bool dashed = false, bold = false;
 };
 
-/// Draws boxes on an 8-bit RGB image, later ones on top; what is not on the image is left out. Lines and
-/// letters scale with the image. Tags are translucent and lie outside their boxes where there is room, beside
-/// other tags and within the image; in a crowd, where there is no room, a lower box has none. Of more than
-/// `most_drawn_boxes` the last are drawn, and the number of the others is written in the corner.
+/// How boxes are drawn.
+struct BoxStyle {
+  int line_width = 0;  ///< in pixels; 0: by the size of the image
+  bool labels = true;  ///< tags with the name and the score
+};
+
+/// Draws boxes on an 8-bit RGB image, later ones on top, as far as they are on it. Lines and letters scale with the
+/// image, and lines are thinner around what is small; their edges, dark around bright colours and white around dark
+/// ones, are seen on any background. Tags are translucent and lie outside their boxes where there is room, beside other
+/// tags and within the image; in a crowd a lower box has none. Of more than `most_drawn_boxes` the last are drawn, and
+/// the number of the others is written in the corner.
 constexpr size_t most_drawn_boxes = 500;
-void draw_boxes(cv::Mat& rgb, std::span<const DrawnBox> boxes);
+void draw_boxes(cv::Mat& rgb, std::span<const DrawnBox> boxes, const BoxStyle& style = {});
 
 /// Draws boxes with "name 0.87" tags, by rising score, so that better ones are on top.
-void draw_detections(cv::Mat& rgb, std::span<const ScoredBox> boxes, const std::vector<std::string>& names);
+void draw_detections(cv::Mat& rgb, std::span<const ScoredBox> boxes, const std::vector<std::string>& names,
+                     const BoxStyle& style = {});
 /// The same for labels, without scores; boxes relative to the image.
 void draw_truths(cv::Mat& rgb, std::span<const Truth> truths, const std::vector<std::string>& names);
 

@@ -210,7 +210,7 @@ RecognizedData data_of_yaml(const fs::path& file) {
   if (is_section(root)) {
     RecognizedData data;
     data.options = read_section(root, file);
-    data.what = "a data section";
+    data.what = "brightnet's data.yaml";
     return data;
   }
   if (is_ultralytics(root)) return UltralyticsYaml(root, file).read();

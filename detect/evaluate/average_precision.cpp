@@ -161,6 +161,17 @@ ScoreCurves over_scores(std::span<const MatchRecord> sorted, int64_t truths) {
   return curves;
 }
 
+namespace {
+
+/// The greatest multiple of 0.001 that is no greater than the score.
+float threshold_of(float score) {
+  const double below = std::floor(score * 1000.0);
+  const auto next = static_cast<float>((below + 1) / 1000);  // 0.35f is a little less than 0.35
+  return next <= score ? next : static_cast<float>(below / 1000);
+}
+
+}  // namespace
+
 OperatingPoint best_mean_f1(std::span<const SortedClass> classes) {
   struct Detected {
     float score;
@@ -192,9 +203,10 @@ OperatingPoint best_mean_f1(std::span<const SortedClass> classes) {
     own.right += all[i].right;
     ++own.counted;
     sum += own.f1();
-    const bool separable = i + 1 == all.size() || all[i + 1].score != all[i].score;
+    const float threshold = threshold_of(all[i].score);
+    const bool separable = i + 1 == all.size() || threshold_of(all[i + 1].score) != threshold;
     if (!separable || sum / number <= best.f1) continue;
-    best = {0, 0, sum / number, all[i].score};
+    best = {0, 0, sum / number, threshold};
     for (const Counts& c : counts) {
       best.precision += c.counted > 0 ? c.right / c.counted / number : 0;
       best.recall += c.right / c.truths / number;

@@ -54,8 +54,8 @@ struct SortedClass {
   int64_t truths = 0;
 };
 /// The one score threshold for all classes at which the mean of their F1 is highest, and the means of their
-/// precision, recall and F1 there. Classes without ground truth do not count; one without detections above
-/// the threshold has a precision of 0. All zero as above.
+/// precision, recall and F1 there. It is a multiple of 0.001, so that three digits say what was used. Classes without
+/// ground truth do not count; one without detections above the threshold has a precision of 0. All zero as above.
 OperatingPoint best_mean_f1(std::span<const SortedClass> classes);
 
 }  // namespace brightnet

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <tuple>
 
 #include "core/error.h"
@@ -65,22 +66,17 @@ void put_vector(std::string& bytes, const std::vector<T>& values) {
 
 /// Header of the serialized records, by which merge() rejects those of a different evaluator.
 struct Preamble {
-  char magic[8] = {'b', 'n', 'e', 'v', 'a', 'l', '0', '1'};
+  char magic[8] = {'b', 'n', 'e', 'v', 'a', 'l', '0', '2'};
   uint64_t classes = 0;
-  float score = 0, iou = 0;
 };
 
 }  // namespace
 
-DetectionEvaluator::DetectionEvaluator(std::vector<std::string> class_names, VerdictOptions confusion)
-    : names_(std::move(class_names)),
-      classes_(names_.size()),
-      confusion_(static_cast<int>(names_.size()), confusion) {}
+DetectionEvaluator::DetectionEvaluator(std::vector<std::string> class_names)
+    : names_(std::move(class_names)), classes_(names_.size()) {}
 
 void DetectionEvaluator::add(int64_t image_id, std::span<const ScoredBox> detections,
                              std::span<const Annotation> truths) {
-  BRIGHTNET_CHECK(images_.insert(image_id).second,
-                  "image " + std::to_string(image_id) + " was evaluated twice");
   const int classes = static_cast<int>(names_.size());
   std::vector<ScoredBox> boxes(detections.begin(), detections.end());
   std::vector<Annotation> objects(truths.begin(), truths.end());
@@ -91,7 +87,8 @@ void DetectionEvaluator::add(int64_t image_id, std::span<const ScoredBox> detect
   for (const Annotation& object : objects) {
     BRIGHTNET_CHECK(object.class_id >= 0 && object.class_id < classes, "a truth's class is out of range");
   }
-  confusion_.add(boxes, objects);
+  BRIGHTNET_CHECK(images_.try_emplace(image_id, Image{boxes, objects}).second,
+                  "image " + std::to_string(image_id) + " was evaluated twice");
 
   std::stable_sort(boxes.begin(), boxes.end(), [](const ScoredBox& a, const ScoredBox& b) {
     return std::tie(a.class_id, b.score) < std::tie(b.class_id, a.score);
@@ -116,11 +113,14 @@ std::string DetectionEvaluator::serialize() const {
   std::string bytes;
   Preamble preamble;
   preamble.classes = names_.size();
-  preamble.score = confusion_.thresholds.score;
-  preamble.iou = confusion_.thresholds.iou;
   put(bytes, &preamble, 1);
-  put_vector(bytes, std::vector<int64_t>(images_.begin(), images_.end()));
-  put_vector(bytes, confusion_.counts);
+  const uint64_t images = images_.size();
+  put(bytes, &images, 1);
+  for (const auto& [id, image] : images_) {
+    put(bytes, &id, 1);
+    put_vector(bytes, image.boxes);
+    put_vector(bytes, image.truths);
+  }
   for (const ClassRecords& c : classes_) {
     put(bytes, &c.truths, 1);
     put_vector(bytes, c.records);
@@ -132,17 +132,17 @@ void DetectionEvaluator::merge(std::string_view serialized) {
   ByteReader reader(serialized);
   Preamble preamble, expected;
   expected.classes = names_.size();
-  expected.score = confusion_.thresholds.score;
-  expected.iou = confusion_.thresholds.iou;
   reader.get(&preamble, 1);
   BRIGHTNET_CHECK(std::memcmp(&preamble, &expected, sizeof(Preamble)) == 0,
-                  "evaluation records of another data set or with other options");
-  for (int64_t id : reader.get_vector<int64_t>()) {
-    BRIGHTNET_CHECK(images_.insert(id).second, "image " + std::to_string(id) + " was evaluated twice");
+                  "evaluation records of another data set");
+  uint64_t images = 0;
+  for (reader.get(&images, 1); images > 0; --images) {
+    int64_t id = 0;
+    reader.get(&id, 1);
+    Image image{reader.get_vector<ScoredBox>(), reader.get_vector<Annotation>()};
+    BRIGHTNET_CHECK(images_.emplace(id, std::move(image)).second,
+                    "image " + std::to_string(id) + " was evaluated twice");
   }
-  const std::vector<int64_t> confusion = reader.get_vector<int64_t>();
-  BRIGHTNET_CHECK(confusion.size() == confusion_.counts.size(), "a confusion matrix of another size");
-  for (size_t i = 0; i < confusion.size(); ++i) confusion_.counts[i] += confusion[i];
   for (ClassRecords& c : classes_) {
     TruthCounts truths;
     reader.get(&truths, 1);
@@ -151,6 +151,24 @@ void DetectionEvaluator::merge(std::string_view serialized) {
     c.records.insert(c.records.end(), records.begin(), records.end());
   }
   BRIGHTNET_CHECK(reader.at_end(), "evaluation records with trailing bytes");
+}
+
+void DetectionEvaluator::judge_images(Metrics& metrics) const {
+  VerdictOptions how;
+  if (metrics.best.f1 > 0) how.score = static_cast<float>(metrics.best.score);
+  metrics.confusion = ConfusionMatrix(static_cast<int>(names_.size()), how);
+  std::vector<JudgedImage>& worst = metrics.worst;
+  const auto worse = [](const JudgedImage& a, const JudgedImage& b) {
+    return std::tie(b.badness, a.id) < std::tie(a.badness, b.id);
+  };
+  for (const auto& [id, image] : images_) {
+    metrics.confusion.add(image.boxes, image.truths);
+    JudgedImage judged{id, judge(image.boxes, image.truths, how).badness(image.boxes), {}};
+    std::copy_if(image.boxes.begin(), image.boxes.end(), std::back_inserter(judged.boxes),
+                 [&](const ScoredBox& box) { return box.score >= how.score; });
+    worst.insert(std::upper_bound(worst.begin(), worst.end(), judged, worse), std::move(judged));
+    if (worst.size() > pictured_images) worst.pop_back();
+  }
 }
 
 Metrics DetectionEvaluator::finish() const {
@@ -190,7 +208,7 @@ Metrics DetectionEvaluator::finish() const {
         mean_over(scores, [i](const ClassScores& s) { return s.AP50 == no_truths ? no_truths : s.curve[i]; });
   }
   metrics.best = best_mean_f1(sorted_classes);
-  metrics.confusion = confusion_;
+  judge_images(metrics);
   metrics.images = static_cast<int64_t>(images_.size());
   return metrics;
 }

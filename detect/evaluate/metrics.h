@@ -10,8 +10,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +35,16 @@ struct ClassMetrics {
   ScoreCurves by_score{};  ///< the same
 };
 
+/// An image, and its detections of at least the confidence that the confusion matrix counts by.
+struct JudgedImage {
+  int64_t id = 0;
+  double badness = 0;  ///< ImageVerdicts::badness()
+  std::vector<ScoredBox> boxes;
+};
+
+/// How many of the images on which an evaluation went worst are kept, for pictures of them.
+inline constexpr size_t pictured_images = 32;
+
 /// All in [0, 1], or no_truths. AP, AR …: names and definitions are COCO's (cocodataset.org/#detection-eval).
 struct Metrics {
   double AP = no_truths;    ///< mean over classes and IoU 0.50:0.05:0.95, 100 detections per image and class
@@ -48,19 +58,22 @@ struct Metrics {
   double voc_AP50_11point = no_truths;  ///< VOC 2007: eleven recall levels
   std::vector<ClassMetrics> per_class;  ///< one for each class of the data set, in its order
   PrecisionCurve curve{};               ///< mean over the classes with ground truth
-  /// Means over the classes with ground truth, at the one score threshold where the mean F1 is best.
+  /// Means over the classes with ground truth, at the one score threshold where the mean F1 is best: the confidence
+  /// to detect with.
   OperatingPoint best;
   /// Training's loss (docs/loss.md); only where the evaluated network computes it.
   std::optional<MeanLoss> loss;
+  /// At that confidence; at detect's own where nothing was found.
   ConfusionMatrix confusion;
+  /// Where labels and detections disagree most at that confidence, the worst first: one of the two is wrong there.
+  std::vector<JudgedImage> worst;
   int64_t images = 0, truths = 0, detections = 0;
 };
 
 /// Collects images and computes the metrics. Not thread-safe: use one evaluator per thread, then merge.
 class DetectionEvaluator {
  public:
-  /// `confusion`: the thresholds of the confusion matrix. The other metrics are over all thresholds.
-  explicit DetectionEvaluator(std::vector<std::string> class_names, VerdictOptions confusion = {});
+  explicit DetectionEvaluator(std::vector<std::string> class_names);
 
   /// Adds one image, once. `image_id` breaks ties between equal scores in different images, as the sorted ids
   /// do in pycocotools. Detections may be in any order (equal scores keep it); a box with a NaN coordinate
@@ -72,7 +85,7 @@ class DetectionEvaluator {
 
   /// The collected records, for merge() in another process of the same byte order.
   std::string serialize() const;
-  /// Adds the records of another evaluator with the same classes and thresholds, from other images.
+  /// Adds the records of another evaluator with the same classes, from other images.
   void merge(std::string_view serialized);
 
   Metrics finish() const;
@@ -83,10 +96,17 @@ class DetectionEvaluator {
     TruthCounts truths;
   };
 
+  /// Kept whole, since the confidence at which they are judged is known only when all have been seen.
+  struct Image {
+    std::vector<ScoredBox> boxes;
+    std::vector<Annotation> truths;
+  };
+
+  void judge_images(Metrics& metrics) const;
+
   std::vector<std::string> names_;
-  std::set<int64_t> images_;
+  std::map<int64_t, Image> images_;
   std::vector<ClassRecords> classes_;
-  ConfusionMatrix confusion_;
 };
 
 }  // namespace brightnet

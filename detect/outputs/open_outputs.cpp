@@ -92,6 +92,10 @@ bool writes_pictures(const DetectionOptions& options) {
   return !options.no_save && (!options.out.empty() || !others);
 }
 
+BoxStyle box_style(const DetectionOptions& options) {
+  return {.line_width = options.line_width, .labels = !options.hide_labels};
+}
+
 fs::path pictures_folder(const DetectionOptions& options) {
   return options.out.empty() ? fs::path("runs/detect") : options.out;
 }
@@ -100,6 +104,9 @@ void refuse_idle_outputs(const DetectionOptions& options) {
   if (options.save_conf && options.txt.empty())
     throw InputError("--save-conf requires --txt, which is not given", "--save-conf",
                      "Name the folder of the labels with --txt.");
+  if ((options.line_width > 0 || options.hide_labels) && !writes_pictures(options) && !options.show)
+    throw InputError("no boxes are drawn", options.hide_labels ? "--hide-labels" : "--line-width",
+                     "Remove this option, or name a folder for pictures with --out.");
   if (!options.coco_ids.empty() && options.coco_json.empty())
     throw InputError("--coco-ids requires --coco-json, which is not given", "--coco-ids");
   if (!options.out.empty() && options.no_save && !options.save_crops)
@@ -112,6 +119,7 @@ std::vector<std::unique_ptr<DetectionOutput>> open_outputs(const DetectionOption
                                                            const std::vector<std::string>& classes) {
   protect_inputs(options, source);
   std::vector<std::unique_ptr<DetectionOutput>> outputs;
+  outputs.push_back(line_output(classes, options.scores));
   if (!options.json.empty()) outputs.push_back(json_output(options.json, classes));
   if (!options.coco_json.empty()) {
     outputs.push_back(coco_json_output(
@@ -129,7 +137,7 @@ std::vector<std::unique_ptr<DetectionOutput>> open_outputs(const DetectionOption
   }
   if (writes_pictures(options)) {
     prepare_folder(pictures_folder(options), "--out");
-    outputs.push_back(picture_output(pictures_folder(options), classes));
+    outputs.push_back(picture_output(pictures_folder(options), classes, box_style(options)));
   }
   check_outputs(outputs, source);
   return outputs;

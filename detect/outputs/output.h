@@ -1,4 +1,4 @@
-// The outputs of `detect`: JSON, labels, crops, and images and videos with boxes. None of them replaces
+// The outputs of `detect`: messages, JSON, labels, crops, and images and videos with boxes. None of them replaces
 // another kind of file (brightnet/answer.h, written_files.h).
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "data/drawing/draw.h"
 #include "detect/detect.h"
 #include "detect/outputs/coco_ids.h"
 
@@ -31,6 +32,10 @@ std::unique_ptr<DetectionOutput> coco_json_output(const std::string& file, CocoI
 std::unique_ptr<DetectionOutput> darknet_json_output(const std::string& file,
                                                      std::vector<std::string> class_names);
 
+/// A message an image, "photo.jpg: 3 RBC, 1 WBC, 31 ms", of the time in the network and NMS; with the scores of each class
+/// on request.
+std::unique_ptr<DetectionOutput> line_output(std::vector<std::string> class_names, bool with_scores);
+
 /// One file an image, FOLDER/NAME.txt, in YOLO's layout: a line "class x y width height" an object, centre
 /// and size as fractions of the image, followed by the score if requested. An image without objects has an
 /// empty file.
@@ -43,6 +48,7 @@ std::unique_ptr<DetectionOutput> crop_output(const std::filesystem::path& folder
 /// Images with the boxes drawn: FOLDER/NAME.jpg, or of the image's own kind where that can be written. A
 /// video, camera or stream becomes a video, FOLDER/NAME.mp4.
 std::unique_ptr<DetectionOutput> picture_output(const std::filesystem::path& folder,
-                                                std::vector<std::string> class_names);
+                                                std::vector<std::string> class_names,
+                                                const BoxStyle& style = {});
 
 }  // namespace brightnet

@@ -54,8 +54,8 @@ class CropOutput : public DetectionOutput {
 
 class PictureOutput : public DetectionOutput {
  public:
-  PictureOutput(const fs::path& folder, std::vector<std::string> class_names)
-      : files_(folder, "--out"), class_names_(std::move(class_names)) {
+  PictureOutput(const fs::path& folder, std::vector<std::string> class_names, const BoxStyle& style)
+      : files_(folder, "--out"), class_names_(std::move(class_names)), style_(style) {
     if (const std::string problem = typeface_problem(class_names_); !problem.empty())
       log::warn("{}", problem);
   }
@@ -66,7 +66,7 @@ class PictureOutput : public DetectionOutput {
 
   void add(const FoundObjects& found) override {
     cv::Mat picture = found.frame.image.clone();
-    draw_detections(picture, found.boxes, class_names_);
+    draw_detections(picture, found.boxes, class_names_, style_);
     if (found.frame.clip != clip_) {
       finish();
       clip_ = found.frame.clip;
@@ -130,6 +130,7 @@ class PictureOutput : public DetectionOutput {
 
   WrittenFiles files_;
   std::vector<std::string> class_names_;
+  BoxStyle style_;
   std::shared_ptr<const Clip> clip_;
   std::string video_name_;
   cv::VideoWriter video_;
@@ -142,9 +143,9 @@ std::unique_ptr<DetectionOutput> crop_output(const fs::path& folder, std::vector
   return std::make_unique<CropOutput>(folder, std::move(class_names));
 }
 
-std::unique_ptr<DetectionOutput> picture_output(const fs::path& folder,
-                                                std::vector<std::string> class_names) {
-  return std::make_unique<PictureOutput>(folder, std::move(class_names));
+std::unique_ptr<DetectionOutput> picture_output(const fs::path& folder, std::vector<std::string> class_names,
+                                                const BoxStyle& style) {
+  return std::make_unique<PictureOutput>(folder, std::move(class_names), style);
 }
 
 }  // namespace brightnet

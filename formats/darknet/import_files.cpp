@@ -59,13 +59,14 @@ void import_network(const ImportOptions& options) {
   write_atomically(model, imported.model_yaml());
   write_atomically(recipe, imported.recipe_yaml);
   for (const ImportNote& note : imported.notes) log::info("{}: {}", note.where, note.text);
-  log::info("{}: {} layers, {:.2f} M parameters with {}", model.string(), imported.model.layers.size(),
-            static_cast<double>(ParameterLayout(imported.model).trainable_parameters()) / 1e6,
-            counted(imported.model.classes, "class", "classes"));
-  log::info("Train it: brightnet train {} --data obj.data", recipe.string());
+  log::result("{}: {} layers, {:.2f} M parameters with {}", model.string(), imported.model.layers.size(),
+              static_cast<double>(ParameterLayout(imported.model).trainable_parameters()) / 1e6,
+              counted(imported.model.classes, "class", "classes"));
+  log::result("Train it: brightnet train {} --data obj.data", recipe.string());
   if (network) {
     save_weights(safetensors, *network);
-    log::info("Detect objects with it: brightnet detect --weights {} --source FOLDER", safetensors.string());
+    log::result("Detect objects with it: brightnet detect --weights {} --source FOLDER",
+                safetensors.string());
   }
 }
 

@@ -2,11 +2,17 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <optional>
 #include <thread>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "core/log.h"
+#include "core/progress_line.h"
 
 namespace brightnet::cli {
 namespace {
@@ -42,6 +48,34 @@ TEST(StopSignals, AreThoseThatEndARunInOrder) {
     EXPECT_TRUE(request_comes(signals)) << number;
   }
   EXPECT_TRUE(handled_as(SIGHUP, SIG_DFL)) << "as it was before";
+}
+
+TEST(StopSignals, LeaveNoProgressLineWhenTheyEndTheProgram) {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_TRUE(terminal >= 0 && ::grantpt(terminal) == 0 && ::unlockpt(terminal) == 0);
+  const int screen = ::open(::ptsname(terminal), O_RDWR | O_NOCTTY);
+  for (const bool running : {false, true}) {
+    const int end = end_of_child([&] {
+      ::dup2(screen, STDERR_FILENO);
+      ::setenv("TERM", "xterm", 1);
+      set_log_sink(standard_sink());
+      leave_no_progress_line();
+      std::optional<StopSignals> signals;
+      if (running) signals.emplace();
+      ProgressLine line(100);
+      line.show("epoch 1/2");
+      std::raise(SIGINT);
+      if (running) std::raise(SIGINT);  // the first is a request
+      return 0;
+    });
+    EXPECT_EQ(end, 128 + SIGINT) << running;
+    char words[64];
+    const ssize_t length = ::read(terminal, words, sizeof words);
+    EXPECT_EQ(std::string(words, static_cast<size_t>(std::max<ssize_t>(0, length))),
+              "\repoch 1/2\x1b[K\r\x1b[K");
+  }
+  ::close(screen);
+  ::close(terminal);
 }
 
 TEST(StopSignals, EndTheProgramWhenTheyComeTwiceButForHangups) {

@@ -62,10 +62,27 @@ TEST(Log, GoesToTheSinkAndNowhereWithoutOne) {
   log::info("one {}", 1);
   log::warn("two");
   log::error("{}", "{three}");
+  log::result("four");
   set_log_sink({});
   log::error("said to nobody again");
-  EXPECT_EQ(said, (std::vector<std::string>{"0one 1", "1two", "2{three}"}));
+  EXPECT_EQ(said, (std::vector<std::string>{"1one 1", "2two", "3{three}", "0four"}));
   EXPECT_EQ(::testing::internal::GetCapturedStderr() + ::testing::internal::GetCapturedStdout(), "");
+}
+
+TEST(Log, ResultsGoToStandardOutputUnlessThatIsTaken) {
+  const auto printed = [](const LogSink& sink) {
+    ::testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStdout();
+    const LogSink before = set_log_sink(sink);
+    log_as_rank(0);
+    log::result("found");
+    log::info("how");
+    log_as_rank(std::nullopt);
+    set_log_sink(before);
+    return ::testing::internal::GetCapturedStdout() + '|' + ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(printed(standard_sink()), "found\n|[0] how\n");
+  EXPECT_EQ(printed(standard_sink(ResultsGo::to_standard_error)), "|found\n[0] how\n");
 }
 
 TEST(Log, OtherRanksThanTheFirstSayWarningsAlone) {
@@ -74,6 +91,7 @@ TEST(Log, OtherRanksThanTheFirstSayWarningsAlone) {
   log::info("first");
   log_as_rank(1);
   log::info("second");
+  log::result("none");
   log::warn("third");
   log_as_rank(std::nullopt);
   log::info("fourth");

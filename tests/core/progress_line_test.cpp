@@ -25,7 +25,7 @@ std::string sent_to_terminal(const char* kind, unsigned short columns = 0, const
     const winsize size{0, columns, 0, 0};
     ::ioctl(screen, TIOCSWINSZ, &size);
     ::setenv("TERM", kind, 1);
-    set_log_sink(standard_error_sink());
+    set_log_sink(standard_sink());
     {
       ProgressLine progress(100);
       progress.show(line);

@@ -69,6 +69,7 @@ TEST(MergeTiles, IsDonePerClassAndKeepsTheBest) {
   const auto options = options_of(TileMerge::nmm, TileMatch::ios);
   expect_boxes(merge_tiles({other, all}, options, 10), {all, other});
   expect_boxes(merge_tiles({other, all}, options, 1), {all});
+  expect_boxes(merge_tiles({other, all}, options, 10, true), {all});
   EXPECT_TRUE(merge_tiles({}, options, 10).empty());
 }
 

@@ -24,6 +24,17 @@ TEST(Nms, IsTheModelsUnlessSaidOtherwise) {
   EXPECT_EQ(for_model({.kind = NmsMethod::greedy}, model).kind, NmsMethod::greedy);
 }
 
+TEST(Nms, OverAllClassesKeepsTheBestOfBoxesThatOverlap) {
+  const std::vector<Detection> boxes{{{0.5f, 0.5f, 0.2f, 0.2f}, 0, 0.6f},
+                                     {{0.5f, 0.5f, 0.2f, 0.2f}, 1, 0.9f},
+                                     {{0.1f, 0.1f, 0.1f, 0.1f}, 0, 0.5f}};
+  EXPECT_EQ(non_max_suppression(boxes, {}).size(), 3u);
+  const auto kept = non_max_suppression(boxes, {.class_agnostic = true});
+  ASSERT_EQ(kept.size(), 2u);
+  EXPECT_EQ(kept[0].class_id, 1);
+  EXPECT_EQ(kept[1].score, 0.5f);
+}
+
 /// The textbook's sweep over all pairs, in fp64.
 std::vector<Detection> reference_nms(std::vector<Detection> boxes, const NmsOptions& options) {
   std::stable_sort(boxes.begin(), boxes.end(),

@@ -232,7 +232,7 @@ int play(Communicator& ranks, const std::string& scenario, const fs::path& folde
 
 int main(int count, char** arguments) {
   if (count != 3) return 2;
-  brightnet::set_log_sink(brightnet::standard_error_sink());
+  brightnet::set_log_sink(brightnet::standard_sink());
   brightnet::set_resource_folder(brightnet::resource_folder_of(brightnet::this_program()));
   const auto ranks = brightnet::open_communicator();
   return brightnet::run_as_rank(*ranks, [&] { return brightnet::play(*ranks, arguments[1], arguments[2]); });

@@ -47,8 +47,17 @@ setTimeout(() => {
       if (!CSS.supports(one.slice(0, colon).trim(), one.slice(colon + 1).trim())) problems.push("style: " + one);
     }
   }
+  let cut = 0;
+  for (const th of document.querySelectorAll(".matrix th")) {
+    for (const word of th.textContent.matchAll(/\S+/g)) {
+      const range = document.createRange();
+      range.setStart(th.firstChild, word.index);
+      range.setEnd(th.firstChild, word.index + word[0].length);
+      if (range.getClientRects().length > 1) ++cut;
+    }
+  }
   const images = [...document.images];
-  parent.postMessage({problems, smallest, texts, images: images.length, tip: tip ? tip.textContent : "",
+  parent.postMessage({problems, cut, smallest, texts, images: images.length, tip: tip ? tip.textContent : "",
     broken: images.filter(i => !i.complete || !i.naturalWidth).length, plots: document.querySelectorAll("svg path").length,
     width: innerWidth, scroll: document.documentElement.scrollWidth, alerts: window.alerts || 0,
     markup: document.querySelectorAll("#page script, #page iframe, #page [onerror]").length}, "*");

@@ -38,7 +38,7 @@ class DataOption : public ::testing::Test {
 };
 
 const char* const recognized =
-    "Data: a data section in a folder, data: train images/train, val images/val, 2 classes";
+    "Data: brightnet's data.yaml in a folder, data: train images/train, val images/val, 2 classes";
 
 TEST_F(DataOption, TrainsEvaluatesAndResumesWithoutAYamlOfOurs) {
   const ProgramResult trained = train({"--data", "data", "--out", "run"});
@@ -160,7 +160,7 @@ TEST_F(DataOption, EveryCommandTakesTheSame) {
 }
 
 TEST_F(DataOption, DataInAConfigurationsPlaceAreTakenOrExplained) {
-  expect_done(run({"data", "check", "data/data.yaml"}), "Data: a data section, data/data.yaml");
+  expect_done(run({"data", "check", "data/data.yaml"}), "Data: brightnet's data.yaml, data/data.yaml");
   expect_refused(run({"train", "data/data.yaml"}), "this YAML describes a data set, not a run");
   expect_refused(run({"train", "data/data.yaml"}), "--model yolov4-tiny --data data/data.yaml");
   expect_refused(run({"train", "--data", "data"}), "There are demo, yolov4, yolov4-tiny, yolov4-tiny-3l");

@@ -53,15 +53,15 @@ TEST_F(Data, AnchorsAreAlwaysAsManyDifferentOnesAsTheModelHas) {
 TEST_F(Data, PathsAreSaidWithOneSlash) {
   const ProgramResult result = run({"data", "synth", "made//", "--train", "1", "--val", "1", "--size", "32"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_TRUE(says(result.err, " made/data.yaml contains")) << result.err;
+  EXPECT_TRUE(says(result.out, "images written to made. Train on them with: ")) << result.err;
 }
 
 TEST_F(Data, ShowWritesASampleAFileAndOneSheet) {
   ProgramResult result = run({"data", "show", "run.yaml", "--count", "3", "--out", "pictures/", "--set",
                               "train.size=64", "--set", "augment.rotate=30"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_TRUE(says(result.err, "3 samples with ")) << result.err;
-  EXPECT_TRUE(says(result.err, "as training augments them: pictures; all on one sheet: pictures/sheet.jpg"))
+  EXPECT_TRUE(says(result.out, "3 samples with ")) << result.err;
+  EXPECT_TRUE(says(result.out, "as training augments them: pictures; all on one sheet: pictures/sheet.jpg"))
       << result.err;
   const fs::path folder = run_.folder() / "pictures";
   EXPECT_EQ(pictures_in(folder), 4);
@@ -69,7 +69,7 @@ TEST_F(Data, ShowWritesASampleAFileAndOneSheet) {
 
   result = run({"data", "show", "run.yaml", "--count", "2", "--split", "val", "--out", "pictures"});
   EXPECT_EQ(result.code, 0) << "what the command wrote it may replace: " << result.err;
-  EXPECT_TRUE(says(result.err, "without augmentation")) << result.err;
+  EXPECT_TRUE(says(result.out, "without augmentation")) << result.err;
   EXPECT_EQ(pictures_in(folder), 3) << "and nothing of the first call is left";
 }
 

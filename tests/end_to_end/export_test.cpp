@@ -67,9 +67,9 @@ TEST(Export, WritesOnnxThatFindsInOpenCvWhatDetectFinds) {
   const ExportFolder folder;
   const ProgramResult exported = folder.run_export({});
   ASSERT_EQ(exported.code, 0) << exported.err;
-  EXPECT_NE(exported.err.find("images float32 [1, 3, 192, 192]"), std::string::npos) << exported.err;
-  EXPECT_NE(exported.err.find("boxes float32 [1, 540, 4]"), std::string::npos) << exported.err;
-  EXPECT_NE(exported.err.find("scores float32 [1, 540, 4]"), std::string::npos) << exported.err;
+  EXPECT_NE(exported.out.find("images float32 [1, 3, 192, 192]"), std::string::npos) << exported.err;
+  EXPECT_NE(exported.out.find("boxes float32 [1, 540, 4]"), std::string::npos) << exported.err;
+  EXPECT_NE(exported.out.find("scores float32 [1, 540, 4]"), std::string::npos) << exported.err;
 
   const ProgramResult detected =
       folder.run({"detect", "--weights", "weights.safetensors", "--source", "pictures/picture.png", "--json",

@@ -68,8 +68,8 @@ TEST_F(FullDisk, EndsARunOnlyAtItsEndAndItCanBeResumedWithSpace) {
   EXPECT_NE(full.err.find("epoch 3/3"), std::string::npos) << full.err;
   EXPECT_NE(full.err.find("could not be written: "), std::string::npos) << full.err;
   EXPECT_FALSE(fs::exists(run_.folder() / "disk/out/weights/last.safetensors"));
-  EXPECT_EQ(count(full.err, "Last weights: "), 0u) << "they are not there: " << full.err;
-  EXPECT_EQ(count(full.err, "brightnet detect"), 0u) << full.err;
+  EXPECT_EQ(count(full.out, "Last weights: "), 0u) << "they are not there: " << full.err;
+  EXPECT_EQ(count(full.out, "brightnet detect"), 0u) << full.err;
 }
 
 TEST_F(FullDisk, ThatIsEmptiedInTimeCostsTheRunNothing) {

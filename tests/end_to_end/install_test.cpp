@@ -1,4 +1,4 @@
-// `cmake --install`: the program with its models, its completion and its man page, wherever it is moved to.
+// `cmake --install`: the program with its models, its completion, its man page and its documentation, wherever it is moved to.
 #include <sstream>
 
 #include "tests/end_to_end/program.h"
@@ -58,6 +58,21 @@ TEST_F(Installed, BashCompletesCommandsOptionsAndValues) {
   EXPECT_EQ(script.out, read_file(place("share/bash-completion/completions/brightnet")));
   EXPECT_EQ(Program("bash", {"-c", script.out + "complete -p brightnet"}, run_.folder()).wait().out,
             "complete -o filenames -F _brightnet brightnet\n");
+}
+
+TEST_F(Installed, LinksOfTheDocumentationLeadToFilesThatAreThere) {
+  size_t links = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(place("share/doc/brightnet"))) {
+    if (entry.path().extension() != ".md") continue;
+    const std::string page = read_file(entry.path());
+    for (size_t at = page.find("]("); at != std::string::npos; at = page.find("](", at + 1)) {
+      const std::string link = page.substr(at + 2, page.find_first_of("#)", at) - at - 2);
+      if (link.empty() || link.find("://") != std::string::npos) continue;
+      ++links;
+      EXPECT_TRUE(fs::exists(entry.path().parent_path() / link)) << entry.path() << ": " << link;
+    }
+  }
+  EXPECT_GT(links, 100u);
 }
 
 TEST_F(Installed, TheManPageHasEveryOptionOfTheHelp) {

@@ -34,7 +34,7 @@ class ReportPage : public ::testing::Test {
 
 TEST_F(ReportPage, ARunHasOnePageWithAllOfIt) {
   train();
-  EXPECT_NE(trained_.err.find("out/report.html"), std::string::npos) << trained_.err;
+  EXPECT_NE(trained_.out.find("out/report.html"), std::string::npos) << trained_.err;
   const std::string html = read_file(file("out/report.html"));
   for (const char* part : {"training has ended", "Curves", "learning rate", "Classes", "Confusion matrix",
                            "fingerprint", "Machine", "Values chosen for this run", "Configuration",
@@ -57,7 +57,7 @@ TEST_F(ReportPage, EvalDrawsTheSameAndReplacesOnlyWhatItWrote) {
   train();
   const ProgramResult evaluated = evaluate({"--plots", "found"});
   ASSERT_EQ(evaluated.code, 0) << evaluated.err;
-  EXPECT_NE(evaluated.err.find("found/report.html"), std::string::npos) << evaluated.err;
+  EXPECT_NE(evaluated.out.find("found/report.html"), std::string::npos) << evaluated.err;
   for (const char* name : {"pr_curve.png", "f1_curve.png", "precision_curve.png", "recall_curve.png",
                            "confusion_matrix.png", "val_pred0.jpg"})
     EXPECT_GT(read_image(file("found") / name).cols, 200) << name;
@@ -106,6 +106,7 @@ TEST_F(ReportPage, ABrowserShowsItOnAPhoneAndOnAScreen) {
     ASSERT_TRUE(page.is_object()) << "the page did not answer";
     EXPECT_EQ(page["problems"], Json::array());
     EXPECT_EQ(page["broken"], 0);
+    EXPECT_EQ(page["cut"], 0) << "words in the names of the matrix";
     EXPECT_GE(page["images"], i < 4 ? 1 : 0);
     EXPECT_LE(page["scroll"], page["width"]) << "the page scrolls sideways";
     EXPECT_GE(page["smallest"], 11);

@@ -32,8 +32,8 @@ TEST_F(Resumed, FoldersAreNumberedBeforeAnythingElseIsSaid) {
     const std::string place = out.empty() ? "runs/run" : "mine";
     EXPECT_EQ(second.err.rfind(place + " exists and is kept: this run is written to " + place + "-2.", 0), 0u)
         << second.err;
-    const std::string last = second.err.substr(second.err.rfind('\n', second.err.size() - 2));
-    EXPECT_NE(last.find(place + "-2"), std::string::npos) << second.err;
+    const std::string last = second.out.substr(second.out.rfind('\n', second.out.size() - 2));
+    EXPECT_NE(last.find(place + "-2"), std::string::npos) << second.out;
     EXPECT_NE(file(place + "-2/train.log").find("exists and is kept"), std::string::npos);
   }
 }
@@ -123,9 +123,9 @@ TEST_F(Resumed, ARunThatNeverSavedBeginsAgain) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"train", "run.yaml", "--resume"}, {"train", "--resume", "runs/run"}}) {
     end_before_first_save();
-    expect_words(run(words), 0,
-                 {"The run in runs/run ended before its first save: it begins again.", "parameters taken",
-                  "epoch 2/2"});
+    expect_words(
+        run(words), 0,
+        {"The run in runs/run ended before its first save: it begins again.", "tensors loaded", "epoch 2/2"});
     EXPECT_EQ(file("runs/run/weights/last.safetensors"), file("whole/weights/last.safetensors"))
         << "from the same weights";
     EXPECT_EQ(file("runs/run/config.yaml"), config);

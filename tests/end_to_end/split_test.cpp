@@ -72,7 +72,7 @@ TEST_F(Splits, WhatIsDividedIsTrainedOnAndEvaluatedAtOnce) {
 TEST_F(Splits, AFolderIsDividedWithoutAConfiguration) {
   const ProgramResult divided = run({"data", "split", "--out", "parts", "--ratios", "0.75,0.25", "data"});
   ASSERT_EQ(divided.code, 0) << divided.err;
-  EXPECT_TRUE(says(divided.err, "Data: a data section in a folder, data")) << divided.err;
+  EXPECT_TRUE(says(divided.err, "Data: brightnet's data.yaml in a folder, data")) << divided.err;
   EXPECT_TRUE(says(divided.err, "brightnet train parts/data.yaml --model yolov4-tiny")) << divided.err;
   const ProgramResult trained = train({"parts/data.yaml", "--set", "model=model.yaml"});
   EXPECT_EQ(trained.code, 0) << trained.err;

@@ -112,12 +112,12 @@ void CheckpointWriter::offer_average(std::vector<float> values, const Metrics& m
   const double average = validation_.score(metrics), earlier = progress.averaged_score;
   const double best = validation_.best() ? validation_.score(*validation_.best()) : progress.best_score;
   const std::string name(enum_name(setup_.config.evaluate.best_by));
-  const std::string compared =
-      fmt::format("The average of the {} best evaluations' weights scores {} {:.4f}, ", sets, name, average);
+  const std::string compared = fmt::format(
+      "The average of the weights of the {} best evaluations scores {} {:.4f}, ", sets, name, average);
   if (average <= best || average <= earlier) {
     const bool still_better = earlier > best;
-    log::info("{}no better than {} {:.4f}: it is not kept.", compared,
-              still_better ? "the earlier average's" : "the best ones'", std::max(best, earlier));
+    log::info("{}no better than {} ({:.4f}): it is not kept.", compared,
+              still_better ? "an earlier average" : "the best of them", std::max(best, earlier));
     if (still_better || earlier < 0) return;
     progress.averaged_score = -1;
     std::error_code ignored;
@@ -125,7 +125,7 @@ void CheckpointWriter::offer_average(std::vector<float> values, const Metrics& m
     return;
   }
   progress.averaged_score = average;
-  log::info("{}the best ones {:.4f}: it is the better one.", compared, best);
+  log::info("{}more than the best of them ({:.4f}): it is kept as well.", compared, best);
   if (leads) write_weights(setup_.folder.averaged(), std::move(values), &metrics, progress);
 }
 

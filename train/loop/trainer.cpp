@@ -157,8 +157,8 @@ void Trainer::choose_assignment() {
   const bool is_static = plan_.assigns_statically(progress_, progress_.iteration);
   if (static_assignment_ && !is_static && leads()) {
     log::info(
-        "From step {} of {} on, each object is learned by its best predictions only, no longer by all that could "
-        "(train.static_assignment): the losses are not comparable with those before.",
+        "From step {} of {} on, the loss assigns fewer and better predictions to each object (train.static_assignment has "
+        "ended): it jumps here, and is not comparable with the loss before.",
         progress_.iteration + 1, plan_.length().steps());
   }
   static_assignment_ = is_static;
@@ -172,7 +172,7 @@ void Trainer::enter_stage(int stage) {
   progress_.input_stage = stage;
   validation_.begin_anew(progress_);
   if (!leads()) return;
-  log::info("From step {} on, training and evaluation are at {}: earlier scores are not comparable.",
+  log::info("From step {} on, the input of training and evaluation is {}: earlier scores are not comparable.",
             progress_.iteration + 1, plan_.growing().evaluation_size(progress_).described());
 }
 
@@ -326,8 +326,7 @@ bool Trainer::keep_if_best(const Metrics& metrics) {
   checkpoints_.keep_set(progress_);
   if (!best) return false;
   checkpoints_.save_best(progress_);
-  observers_.tell(&TrainingObserver::best_found,
-                  {status(), metrics, validation_.worst(), progress_.best_epoch});
+  observers_.tell(&TrainingObserver::best_found, {status(), metrics, progress_.best_epoch});
   return true;
 }
 

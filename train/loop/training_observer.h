@@ -10,7 +10,6 @@
 
 #include "data/loader/loader.h"
 #include "detect/evaluate/metrics.h"
-#include "detect/evaluate/worst_images.h"
 #include "train/run/progress.h"
 
 namespace brightnet {
@@ -93,8 +92,6 @@ struct EpochEnded {
 struct BestFound {
   const TrainingStatus& status;
   const Metrics& metrics;
-  /// The images on which they do worst.
-  const WorstImages& worst;
   /// The run's best epoch, from 1.
   int epoch = 0;
 };

@@ -69,7 +69,7 @@ void TrainingPlan::report(const Progress& progress) {
       static_cast<double>(static_cast<int64_t>(progress.step) + length_.steps_left(progress)) /
           static_cast<double>(length_.steps_per_epoch());
   log::info("About {} epochs fit into train.minutes = {:g}{}.", rounded(epochs), minutes,
-            first ? "" : " at the speed of now");
+            first ? "" : " at the present speed");
 }
 
 /// New layers, whose first gradients are no better than chance, would spoil what the others have learned.

@@ -59,27 +59,16 @@ std::optional<Metrics> Validation::run(Network& network, const std::stop_token& 
 }
 
 std::optional<Metrics> Validation::measure(Network& network, const std::stop_token& stop) {
-  worst_ = WorstImages(pictured_images);
-  auto metrics = measure(
-      network, dataset_, stop,
-      [&](int index, std::span<const ScoredBox> boxes) {
-        worst_.add(index, boxes, dataset_.images[static_cast<size_t>(index)].annotations);
-      },
-      false);
-  if (metrics) gather_worst();
-  return metrics;
+  return measure(network, dataset_, stop, false);
 }
 
 std::optional<Metrics> Validation::measure(Network& network, const Dataset& images,
                                            const std::stop_token& stop) {
-  return measure(
-      network, images, stop, [](int, std::span<const ScoredBox>) {}, true);
+  return measure(network, images, stop, true);
 }
 
 std::optional<Metrics> Validation::measure(Network& network, const Dataset& images,
-                                           const std::stop_token& stop,
-                                           const std::function<void(int, std::span<const ScoredBox>)>& see,
-                                           bool share_errors) {
+                                           const std::stop_token& stop, bool share_errors) {
   const InputFit fit{
       .size = network.setup().size(), .letterbox = config_.augment.letterbox, .channels = model_.channels};
   const DetectOptions options{.nms = for_model(config_.evaluate.nms, model_),
@@ -87,22 +76,12 @@ std::optional<Metrics> Validation::measure(Network& network, const Dataset& imag
                               .tiles = config_.data.tiles};
   const auto all = static_cast<int64_t>(images.images.size());
   int64_t done = 0;  // the other ranks are about as far
-  const auto sink = [&](int index, std::span<const ScoredBox> boxes) {
-    see(index, boxes);
+  const auto sink = [&](int, std::span<const ScoredBox>) {
     done = std::min(all, done + communicator_.size());
     if (progress_) progress_(done, all);
     return !stop.stop_requested();
   };
   return evaluate(network, images, fit, options, sink, evaluation_ranks(communicator_, share_errors));
-}
-
-/// Of the images of all ranks; rank 0 draws the pictures.
-void Validation::gather_worst() {
-  if (communicator_.alone()) return;
-  const auto all = communicator_.all_gather(worst_.serialize());
-  for (int rank = 0; rank < communicator_.size(); ++rank) {
-    if (rank != communicator_.rank()) worst_.merge(all[static_cast<size_t>(rank)]);
-  }
 }
 
 double Validation::score(const Metrics& metrics) const {

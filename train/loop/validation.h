@@ -8,15 +8,11 @@
 #include <stop_token>
 
 #include "detect/evaluate/evaluate.h"
-#include "detect/evaluate/worst_images.h"
 #include "train/config/config.h"
 #include "train/distributed/communicator.h"
 #include "train/run/progress.h"
 
 namespace brightnet {
-
-/// The images on which an evaluation went worst, and which may be pictured.
-inline constexpr size_t pictured_images = 32;
 
 /// Called with the number of images that have been evaluated, over all ranks, and of all images.
 using EvaluationProgress = std::function<void(int64_t done, int64_t images)>;
@@ -39,7 +35,7 @@ class Validation {
   std::optional<Metrics> run(Network& network, const std::stop_token& stop = {});
   /// The same without becoming last(): for parameters that are not the run's current ones.
   std::optional<Metrics> measure(Network& network, const std::stop_token& stop);
-  /// The metrics of other images, without pictures. An error of one rank is a SharedError of all.
+  /// The metrics of other images. An error of one rank is a SharedError of all.
   std::optional<Metrics> measure(Network& network, const Dataset& images, const std::stop_token& stop);
   /// The metric that the run wants to be best by (evaluate.best_by), of one evaluation.
   double score(const Metrics& metrics) const;
@@ -58,14 +54,10 @@ class Validation {
   const std::optional<Metrics>& best() const { return best_; }
   /// Resumes a run whose best evaluation was this.
   void resume(const std::optional<Metrics>& best) { best_ = best; }
-  /// The images on which the last evaluation went worst.
-  const WorstImages& worst() const { return worst_; }
 
  private:
   std::optional<Metrics> measure(Network& network, const Dataset& images, const std::stop_token& stop,
-                                 const std::function<void(int, std::span<const ScoredBox>)>& see,
                                  bool share_errors);
-  void gather_worst();
 
   const RunConfig& config_;
   const Model& model_;
@@ -73,7 +65,6 @@ class Validation {
   Communicator& communicator_;
   EvaluationProgress progress_;
   std::optional<Metrics> last_, best_;
-  WorstImages worst_{0};
 };
 
 }  // namespace brightnet

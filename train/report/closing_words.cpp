@@ -1,5 +1,6 @@
 // The limits are set so that noise does not cross them: a curve is judged by means over several evaluations,
-// a class by at least a few objects.
+// a class by at least a few objects. One cause, its evidence and one thing to change come first; what else is said
+// advises nothing that contradicts them.
 #include "train/report/closing_words.h"
 
 #include <algorithm>
@@ -14,6 +15,9 @@ namespace brightnet {
 namespace {
 
 constexpr size_t most_sentences = 4;
+
+/// Scores of fewer validation objects say little, and of fewer objects of a class.
+constexpr int64_t least_objects = 20, least_objects_of_class = 5;
 
 /// A run's evaluations at its final input size.
 struct Evaluations {
@@ -59,15 +63,15 @@ std::string small_objects(const RunOutcome& run) {
   constexpr double few_pixels = 16;
   const ObjectSizes& sizes = run.sizes;
   if (sizes.small <= 0 || sizes.small >= few_pixels) return "";
-  std::vector<std::string> help;
-  if (sizes.shrunk > 1.2) help.emplace_back("a larger train.size (--size)");
-  if (sizes.shrunk >= 2) help.emplace_back("cutting the images into tiles (data.tiles)");
-  if (sizes.heads < 3) help.emplace_back("a model with a finer prediction layer (yolov4-tiny-3l)");
-  if (help.empty()) help.emplace_back("taking photographs from nearer");
+  const char* const help = sizes.shrunk >= 2    ? "cutting the images into tiles (data.tiles)"
+                           : sizes.shrunk > 1.2 ? "a larger input (--size)"
+                           : sizes.heads < 3
+                               ? "a model with a finer prediction layer (--model yolov4-tiny-3l)"
+                               : "photographing from nearer";
+  const double side = std::max(1.0, std::ceil(sizes.small));
   return fmt::format(
-      "a quarter of the objects have less than {:.0f} x {:.0f} pixels in the network's input, for which {} "
-      "helps",
-      std::max(1.0, std::ceil(sizes.small)), std::max(1.0, std::ceil(sizes.small)), fmt::join(help, " or "));
+      "a quarter of the objects have less than {0:.0f} x {0:.0f} pixels in the network's input, for which {1} helps",
+      side, help);
 }
 
 std::string nothing_learned(const RunOutcome& run, const Evaluations& all) {
@@ -75,16 +79,19 @@ std::string nothing_learned(const RunOutcome& run, const Evaluations& all) {
   if (run.best.AP50 == no_truths || run.best.AP50 > next_to_nothing) return "";
   if (all.count() < 2) {
     return fmt::format(
-        "Next to nothing was detected (AP50 {:.3f}) in the only evaluation of this run: train longer (train.epochs).",
+        "Next to nothing was detected (AP50 {:.3f}) in the only evaluation of this run: train longer (--epochs, or "
+        "train.minutes).",
         run.best.AP50);
   }
   const bool loss_fell = all.loss.back() < 0.9 * all.loss.front();
   return fmt::format(
-      "Next to nothing was detected (AP50 {:.3f}): {}.", run.best.AP50,
-      loss_fell ? "the loss was falling, so train longer (train.epochs), and compare train_batch0.jpg and "
-                  "val_pred0.jpg to see whether both splits are labelled alike"
-                : "the loss hardly fell, so look at the labels in train_batch0.jpg and with `brightnet data "
-                  "check`, then try another optimizer.rate");
+      "Next to nothing was detected (AP50 {:.3f}), {}.", run.best.AP50,
+      !loss_fell
+          ? "and the loss hardly fell: look at the labels in train_batch0.jpg and with `brightnet data check`; "
+            "where they are right, try another optimizer.rate"
+      : run.stopped_early
+          ? "though the loss was falling: go on without train.patience (--resume, with --set train.patience=0)"
+          : "though the loss was falling: train longer (--epochs, or train.minutes)");
 }
 
 std::string as_sentence(std::string text) {
@@ -93,10 +100,7 @@ std::string as_sentence(std::string text) {
 }
 
 constexpr const char* against_over_fitting =
-    "more or more varied images help most, then stronger augmentation (augment.*)";
-
-/// Scores of fewer objects say little.
-constexpr int64_t least_objects = 20;
+    "more training images, or more varied ones, help most; where there are none, stronger augmentation (augment.*)";
 
 bool tells(const TrainingImages& images) {
   return images.training.truths >= least_objects && images.validation.truths >= least_objects;
@@ -128,11 +132,13 @@ std::string validation_fell(const RunOutcome& run, const Evaluations& all) {
   const double last = mean(std::span(all.AP).last(window));
   const double loss_then = mean(std::span(all.loss).subspan(peak, window));
   const double loss_now = mean(std::span(all.loss).last(window));
+  const double val_loss_then = mean(std::span(all.val_loss).subspan(peak, window));
+  const double val_loss_now = mean(std::span(all.val_loss).last(window));
   const double least_fall = std::max(0.015, 0.05 * highest) * (gap(run) >= large_gap ? 0.5 : 1);
-  if (highest - last < least_fall || loss_now >= loss_then) return "";
+  if (highest - last < least_fall || loss_now >= loss_then || val_loss_now < val_loss_then) return "";
   return fmt::format(
-      "It over-fits from about epoch {:.0f}: validation AP fell from {:.3f} to {:.3f} while the training "
-      "loss fell on, from {:.3g} to {:.3g}; {}, and train.patience saves the time.",
+      "It over-fits from about epoch {:.0f}: AP on the validation images fell from {:.3f} to {:.3f} while the training "
+      "loss kept falling, from {:.3g} to {:.3g}; {}.",
       all.epochs[peak + window / 2], highest, last, loss_then, loss_now, against_over_fitting);
 }
 
@@ -143,8 +149,7 @@ std::string knows_training_images(const RunOutcome& run) {
   if (validation.AP > 0.7 * training.AP) return "";
   return fmt::format(
       "It over-fits: the last weights score AP {:.3f} on training images (without augmentation) and {:.3f} "
-      "on validation images; {}. Where the two splits show different things, divide the images anew "
-      "(`brightnet data split`).",
+      "on validation images; {}.",
       training.AP, validation.AP, against_over_fitting);
 }
 
@@ -166,12 +171,11 @@ std::string validation_loss_rose(const Evaluations& all) {
   if (mean_at(all.AP, end) > mean_at(all.AP, least) + 0.01) return "";
   return fmt::format(
       "It begins to over-fit from about epoch {:.0f}: the validation loss rose from {:.3g} to {:.3g} while "
-      "the training loss fell, and AP gained nothing; {}, and train.patience saves the time.",
+      "the training loss fell, and AP gained nothing; {}.",
       all.epochs[least + window / 2], then, now, against_over_fitting);
 }
 
 std::string over_fitting(const RunOutcome& run, const Evaluations& all) {
-  if (run.best.truths < least_objects) return "";
   for (const std::string& sentence :
        {validation_fell(run, all), knows_training_images(run), validation_loss_rose(all)}) {
     if (!sentence.empty()) return sentence;
@@ -185,10 +189,10 @@ std::string under_fitting(const RunOutcome& run) {
   const auto& [training, validation] = *run.training_images;
   if (training.AP50 >= 0.5 || gap(run) >= large_gap) return "";
   return fmt::format(
-      "It under-fits: the last weights score only AP50 {:.3f} on images that they were trained on. Train "
-      "longer (train.epochs or train.minutes), with a larger train.size or model, and see with `brightnet "
-      "tune --find-rate` whether optimizer.rate is too low.",
-      training.AP50);
+      "It under-fits: the last weights score only AP50 {:.3f} on images that they were trained on; {}.",
+      training.AP50,
+      run.stopped_early ? "since the score rose no more, take a larger model (--model)"
+                        : "train longer (--epochs, or train.minutes)");
 }
 
 std::string still_improving(const RunOutcome& run, const Evaluations& all) {
@@ -198,26 +202,42 @@ std::string still_improving(const RunOutcome& run, const Evaluations& all) {
   const double before = mean(std::span(all.AP).subspan(all.count() - 2 * part, part));
   if (last - before < std::max(0.01, 0.04 * last)) return "";
   return fmt::format(
-      "It was still improving when it ended (AP {:.3f} in the last fifth, {:.3f} in the one before): train "
-      "longer, by train.epochs or train.minutes.",
+      "It was still improving when it ended (AP {:.3f} in the last fifth of the run, {:.3f} in the fifth before): "
+      "train longer (--epochs, or train.minutes).",
       last, before);
 }
 
 std::string unfit_anchors(const RunOutcome& run) {
   if (!run.anchor_recall || *run.anchor_recall >= 0.9) return "";
   return fmt::format(
-      "The anchors fit only {} of the training boxes, which limits recall: head: {{anchors: auto}} fits them "
-      "to the data.",
+      "The anchors fit only {} of the training boxes, which limits recall: leave them out of the YAML (head.anchors: "
+      "auto), and they are fitted to the data.",
       percent(*run.anchor_recall));
 }
 
-std::string badly_placed(const RunOutcome& run, bool over_fits) {
+enum class Cause {
+  over_fits,
+  improving,  ///< or under-fitting, for which training longer helps as well
+  other,
+};
+
+/// What helps a network that finds too little or too roughly, without contradicting the cause.
+const char* remedy(Cause cause, const char* otherwise) {
+  switch (cause) {
+    case Cause::over_fits: return "more varied training images help";
+    case Cause::improving: return "longer training helps";
+    case Cause::other: break;
+  }
+  return otherwise;
+}
+
+std::string badly_placed(const RunOutcome& run, Cause cause) {
   const Metrics& best = run.best;
   if (best.AP50 < 0.4 || best.AP75 == no_truths || best.AP75 > 0.4 * best.AP50) return "";
   return fmt::format(
-      "Objects are found, but their boxes are badly placed (AP50 {:.3f}, AP75 {:.3f}): {} and a larger "
-      "train.size help; see in val_pred0.jpg whether the labels are tight.",
-      best.AP50, best.AP75, over_fits ? "more varied images" : "longer training");
+      "Objects are found, but their boxes are badly placed (AP50 {:.3f}, AP75 {:.3f}): {}, where val_pred0.jpg shows "
+      "that the labels are tight.",
+      best.AP50, best.AP75, remedy(cause, "a larger input (--size) helps"));
 }
 
 /// The class with the fewest training objects among those that score far below the others.
@@ -230,19 +250,18 @@ std::string few_objects(const RunOutcome& run) {
   size_t rarest = classes.size();
   for (size_t i = 0; i < classes.size(); ++i) {
     const bool rare = objects[i] < 30 || static_cast<double>(objects[i]) < 0.2 * even_share;
-    const bool bad = classes[i].truths > 0 && classes[i].AP50 < 0.75 * run.best.AP50;
+    const bool bad = classes[i].truths >= least_objects_of_class && classes[i].AP50 < 0.75 * run.best.AP50;
     if (rare && bad && (rarest == classes.size() || objects[i] < objects[rarest])) rarest = i;
   }
   if (rarest == classes.size()) return "";
   return fmt::format(
-      "Class {} has few objects, {} of {} in training, and an AP50 of {:.3f} beside {:.3f} of all: label "
-      "more of it, or show it more often (head.class_weights).",
+      "Class {} has few objects, {} of the {} in training, and an AP50 of {:.3f}, where the mean of the classes is "
+      "{:.3f}: label more of it, or weight it more (head.class_weights).",
       classes[rarest].name, objects[rarest], all, classes[rarest].AP50, run.best.AP50);
 }
 
 std::string confused(const RunOutcome& run) {
   const ConfusionMatrix& matrix = run.best.confusion;
-  constexpr int64_t least_objects = 5;
   constexpr double least_share = 0.15;
   int from = -1, to = -1;
   double worst = least_share;
@@ -251,7 +270,7 @@ std::string confused(const RunOutcome& run) {
     for (int predicted = 0; predicted <= matrix.classes; ++predicted) total += matrix.at(predicted, truth);
     for (int predicted = 0; predicted < matrix.classes; ++predicted) {
       const int64_t taken = matrix.at(predicted, truth);
-      if (predicted == truth || taken < least_objects) continue;
+      if (predicted == truth || taken < least_objects_of_class) continue;
       const double share = static_cast<double>(taken) / static_cast<double>(total);
       if (share <= worst) continue;
       worst = share;
@@ -262,32 +281,31 @@ std::string confused(const RunOutcome& run) {
   if (from < 0) return "";
   const auto name = [&](int id) { return run.best.per_class[static_cast<size_t>(id)].name; };
   return fmt::format(
-      "{} of {} are taken for {}: check that the two are labelled consistently, and see "
-      "confusion_matrix.png; a larger train.size shows finer differences.",
+      "{} of the objects of class {} are taken for {}: check that the two are labelled consistently "
+      "(confusion_matrix.png, val_pred*.jpg).",
       percent(worst), name(from), name(to));
 }
 
-/// At the confidence with the best F1: that of the precision and recall that the report shows.
-std::string false_alarms_or_misses(const RunOutcome& run, bool over_fits) {
+/// By the precision and recall that the report shows.
+std::string false_alarms_or_misses(const RunOutcome& run, Cause cause) {
   const OperatingPoint& point = run.best.best;
-  if (run.best.truths < least_objects || point.f1 <= 0) return "";
-  const double alarmed = 1 - point.precision, overlooked = 1 - point.recall;
-  if (alarmed > 0.5 && alarmed >= overlooked) {
+  if (point.f1 <= 0) return "";
+  if (point.precision < 0.5 && point.precision <= point.recall) {
     return fmt::format(
-        "{} of the detections are false alarms (at confidence {:.2f}, which has the best F1): add images without "
-        "objects, and look for objects that nobody labelled.",
-        percent(alarmed), point.score);
+        "Many detections are false alarms (precision {:.3f} at confidence {:.3f}): where val_pred0.jpg does not show "
+        "them to be objects that nobody labelled, add training images without objects.",
+        point.precision, point.score);
   }
-  if (overlooked <= 0.35) return "";
+  if (point.recall >= 0.65) return "";
   const std::string small = small_objects(run);
-  const char* const otherwise = over_fits ? "more varied images help" : "train longer or with a larger model";
-  return fmt::format("{} of the objects are missed (at confidence {:.2f}, which has the best F1): {}.",
-                     percent(overlooked), point.score, small.empty() ? otherwise : small);
+  return fmt::format("Many objects are missed (recall {:.3f} at confidence {:.3f}): {}.", point.recall,
+                     point.score, small.empty() ? remedy(cause, "a larger model (--model) helps") : small);
 }
 
 }  // namespace
 
 std::vector<std::string> closing_words(const RunOutcome& run) {
+  if (run.best.truths < least_objects) return {};
   const Evaluations all = evaluations_of(run.curves);
   // Training longer does not help a network that knows its training images by heart.
   if (const std::string nothing = nothing_learned(run, all);
@@ -295,14 +313,22 @@ std::vector<std::string> closing_words(const RunOutcome& run) {
     return small_objects(run).empty() ? std::vector{nothing}
                                       : std::vector{nothing, as_sentence(small_objects(run))};
   // One of them is the likeliest cause, and the remedies of the others contradict it.
-  std::string cause = over_fitting(run, all);
-  const bool over_fits = !cause.empty();
-  if (cause.empty()) cause = still_improving(run, all);
-  if (cause.empty()) cause = under_fitting(run);
+  Cause cause = Cause::over_fits;
+  std::string first = over_fitting(run, all);
+  if (first.empty()) {
+    cause = Cause::improving;
+    first = still_improving(run, all);
+  }
+  if (first.empty()) {
+    first = under_fitting(run);
+    cause = first.empty() || run.stopped_early ? Cause::other : Cause::improving;
+  }
+  // Objects of a wrong class are both false alarms and missed ones.
+  const std::string mixed = confused(run);
   std::vector<std::string> sentences;
   for (std::string& sentence :
-       std::vector{cause, unfit_anchors(run), badly_placed(run, over_fits), few_objects(run), confused(run),
-                   false_alarms_or_misses(run, over_fits)}) {
+       std::vector{first, unfit_anchors(run), badly_placed(run, cause), few_objects(run), mixed,
+                   mixed.empty() ? false_alarms_or_misses(run, cause) : ""}) {
     if (!sentence.empty() && sentences.size() < most_sentences) sentences.push_back(std::move(sentence));
   }
   return sentences;

@@ -160,7 +160,7 @@ cv::Mat plot_confusion(const Metrics& metrics) {
                 static_cast<int>(layout.top + std::max(layout.side(), 260.0) + layout.below));
   canvas.text("Confusion matrix", {24, 28}, 13, ink, Align::left, true);
   canvas.text(
-      fmt::format("detections of confidence ≥ {:.2f}, matched at IoU ≥ {:.2f}; {} objects in {} images",
+      fmt::format("detections of confidence ≥ {:.3f}, matched at IoU ≥ {:.2f}; {} objects in {} images",
                   matrix.thresholds.score, matrix.thresholds.iou, metrics.truths, metrics.images),
       {24, 54}, 9, gray);
   if (matrix.classes > layout.shown)

@@ -23,19 +23,22 @@ void plot_evaluation(const Metrics& metrics, const UsePicture& use) {
   use(confusion, plot_confusion(metrics));
 }
 
-cv::Mat picture_worst(const Dataset& dataset, const WorstImages& worst, size_t sheet) {
+cv::Mat picture_worst(const Dataset& dataset, const Metrics& metrics, size_t sheet) {
+  const VerdictOptions& options = metrics.confusion.thresholds;
   std::vector<cv::Mat> pictures;
-  const size_t end = std::min(worst.images().size(), (sheet + 1) * images_per_sheet);
+  const size_t end = std::min(metrics.worst.size(), (sheet + 1) * images_per_sheet);
   for (size_t i = sheet * images_per_sheet; i < end; ++i) {
-    const JudgedImage& image = worst.images()[i];
-    const ImageRecord& record = dataset.images[static_cast<size_t>(image.index)];
+    const JudgedImage& image = metrics.worst[i];
+    const auto record = std::find_if(dataset.images.begin(), dataset.images.end(),
+                                     [&](const ImageRecord& one) { return one.id == image.id; });
+    BRIGHTNET_CHECK(record != dataset.images.end(), "an image of another data set was evaluated");
     try {
       pictures.push_back(
-          picture_verdicts(read_image(record.file), record, image.boxes, worst.options(), dataset.classes));
+          picture_verdicts(read_image(record->file), *record, image.boxes, options, dataset.classes));
     } catch (const InputError&) {  // moved away since it was evaluated; the loader reports such images
     }
   }
-  return pictures.empty() ? cv::Mat() : verdict_sheet(pictures, worst.options());
+  return pictures.empty() ? cv::Mat() : verdict_sheet(pictures, options);
 }
 
 size_t worst_sheets(size_t images) {

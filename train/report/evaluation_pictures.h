@@ -9,8 +9,6 @@
 #include <opencv2/core.hpp>
 
 #include "detect/evaluate/metrics.h"
-#include "detect/evaluate/worst_images.h"
-#include "train/loop/validation.h"
 
 namespace brightnet {
 
@@ -23,7 +21,7 @@ void plot_evaluation(const Metrics& metrics, const UsePicture& use);
 
 /// A sheet of the worst images with the verdict on each detection. An image that cannot be read any more is
 /// left out; the sheet is empty when none can.
-cv::Mat picture_worst(const Dataset& dataset, const WorstImages& worst, size_t sheet);
+cv::Mat picture_worst(const Dataset& dataset, const Metrics& metrics, size_t sheet);
 /// How many sheets so many images take, and the name of one: "val_pred0.jpg".
 size_t worst_sheets(size_t images);
 std::string worst_name(const std::string& prefix, size_t sheet);

@@ -57,6 +57,7 @@ Json json_of(const PlotPanel& panel) {
   return {{"title", panel.title},
           {"log", is_logarithmic(panel)},
           {"grew", numbers(panel.grew, 1)},
+          {"note", panel.note},
           {"curves", curves}};
 }
 
@@ -183,7 +184,7 @@ void Page::score_curves(const Metrics& metrics) {
                             {"x", numbers(plot == 0 ? recalls : scores)},
                             {"y", numbers(mean[plot])}});
   }
-  const std::string words = fmt::format("best F1 {:.2f} at confidence {:.2f}", best.f1, best.score);
+  const std::string words = fmt::format("best F1 {:.2f} at confidence {:.3f}", best.f1, best.score);
   Json& section = begin("panels", score_title);
   section["x_name"] = "confidence threshold";
   section["panels"] = {
@@ -199,7 +200,7 @@ void Page::confusion(const Metrics& metrics) {
     return;
   Json& section = begin("confusion", confusion_title);
   section["note"] = fmt::format(
-      "Detections of confidence ≥ {:.2f}, matched with objects at IoU ≥ {:.2f}. Rows: detected as; columns: labelled "
+      "Detections of confidence ≥ {:.3f}, matched with objects at IoU ≥ {:.2f}. Rows: detected as; columns: labelled "
       "as. The row below counts missed objects, the column at the right false alarms.",
       matrix.thresholds.score, matrix.thresholds.iou);
   for (const ClassMetrics& c : metrics.per_class) section["names"].push_back(c.name);

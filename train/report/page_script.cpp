@@ -59,6 +59,7 @@ class Panel {
     this.svg = svg("svg", {role: "img", "aria-label": spec.title});
     this.tip = el("div", {class: "tip"});
     this.box.append(this.svg, this.tip);
+    if (spec.note) this.box.append(el("p", {class: "remark"}, spec.note));
     this.svg.addEventListener("pointermove",
       e => this.place && group.forEach(p => p.point(this.xAt(e), p === this)));
     this.svg.addEventListener("pointerleave", () => group.forEach(p => p.leave()));

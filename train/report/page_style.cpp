@@ -63,8 +63,8 @@ th:first-child, td:first-child { text-align: left; }
 .wide th { white-space: normal; vertical-align: bottom; }
 .wide td:first-child { max-width: 300px; overflow: hidden; text-overflow: ellipsis; }
 .matrix td, .matrix th { text-align: center; padding: 4px 8px; border: 1px solid var(--rule); min-width: 62px; }
-.matrix th:first-child { text-align: right; max-width: 220px; white-space: normal; overflow-wrap: anywhere; }
-.matrix tr:first-child th { white-space: normal; overflow-wrap: anywhere; max-width: 120px; }
+.matrix th:first-child { text-align: right; max-width: 220px; white-space: normal; overflow-wrap: break-word; }
+.matrix tr:first-child th { white-space: normal; overflow-wrap: break-word; max-width: 120px; }
 .matrix td small { display: block; font-size: 11px; line-height: 1.2; }
 .matrix .apart { border-left: 4px solid var(--paper); }
 .matrix tr.apart td, .matrix tr.apart th { border-top: 4px solid var(--paper); }
@@ -72,6 +72,7 @@ th:first-child, td:first-child { text-align: left; }
 .facts { display: grid; grid-template-columns: minmax(110px, max-content) minmax(0, 1fr); gap: 4px 18px; }
 .facts dt { color: var(--soft); }
 .facts dd { margin: 0; overflow-wrap: anywhere; }
+.remark { color: var(--soft); font-size: 12px; margin: 0; text-align: center; }
 .note { color: var(--soft); font-size: 13px; margin: -4px 0 10px; max-width: 110ch; }
 img { max-width: 100%; height: auto; display: block; cursor: zoom-in; }
 .picture.whole { overflow-x: auto; }

@@ -97,7 +97,9 @@ void draw_panel(Canvas& canvas, const cv::Rect2d& place, const PlotPanel& panel,
   const double top = 54 + draw_legend(canvas, {left, place.y + 44}, width, panel);
   const Plot plot{canvas, {left, place.y + top, width, place.height - 46 - top}, x, value_axis(panel)};
   plot.draw_grid(letters);
-  canvas.text(is_logarithmic(panel) ? x_name + "  (vertical scale logarithmic)" : x_name,
+  std::string below = is_logarithmic(panel) ? x_name + "  (vertical scale logarithmic)" : x_name;
+  if (!panel.note.empty()) below += "; " + panel.note;
+  canvas.text(shortened(below, place.width * Canvas::density, letters * Canvas::density),
               {plot.area.x + plot.area.width / 2, place.y + place.height - 10}, letters, gray, Align::center);
   for (const double epoch : panel.grew) {
     const double across = plot.at(epoch, plot.y.low).x;

@@ -33,6 +33,8 @@ struct PlotPanel {
   Better better = Better::neither;
   /// Where the input grew.
   std::vector<double> grew = {};
+  /// What a reader may wonder about, below the axis; empty: nothing.
+  std::string note = {};
 };
 
 /// Colours of lines, distinguishable for the colour-blind (Okabe and Ito).

@@ -74,7 +74,7 @@ void ReportObserver::epoch_ended(const EpochEnded& event) {
 }
 
 void ReportObserver::best_found(const BestFound& event) {
-  report_->add_best(event.metrics, setup_.val, event.worst, event.epoch, event.status.iteration);
+  report_->add_best(event.metrics, setup_.val, event.epoch, event.status.iteration);
 }
 
 void ReportObserver::run_ended(const RunEnded& event) {

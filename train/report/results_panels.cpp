@@ -23,6 +23,17 @@ Curve curve_of(const MetricsTable& table, int column, const Line& line, const st
   return curve;
 }
 
+/// Whether a validation loss rises by much between a run's first evaluations. The running statistics of batch-norm follow
+/// those of the batches by 3 % a step, so that an evaluation in the first hundred steps is of another network than trains.
+bool jumps_early(const Curve& curve) {
+  constexpr size_t first = 5;
+  constexpr double much = 1.25;
+  for (size_t i = 1; i < std::min(first, curve.y.size()); ++i) {
+    if (curve.y[i] > much * curve.y[i - 1]) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<PlotPanel> results_panels(const MetricsTable& table) {
@@ -40,6 +51,8 @@ std::vector<PlotPanel> results_panels(const MetricsTable& table) {
   const auto add_loss = [&](const std::string& title, const std::string& column,
                             const std::string& val_column) {
     add(title, {{column, "training", train}, {val_column, "validation", validation}}, Better::lower);
+    if (table.column(val_column) >= 0 && jumps_early(panels.back().curves.back()))
+      panels.back().note = "validation jumps while batch-norm settles";
   };
   add_loss("box loss", "box_loss", "val_box");
   add_loss("objectness loss", "objectness_loss", "val_objectness");

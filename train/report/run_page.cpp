@@ -56,8 +56,8 @@ Page::Pairs headlines(const RunStanding& now) {
                     {"AP (mAP@0.5:0.95)", of_best("AP", &Metrics::AP)}};
   const OperatingPoint point = now.best ? now.best->best : OperatingPoint{};
   if (point.f1 > 0) {
-    tiles.emplace_back(fmt::format("precision at confidence {:.2f}", point.score), score(point.precision));
-    tiles.emplace_back(fmt::format("recall at confidence {:.2f}", point.score), score(point.recall));
+    tiles.emplace_back(fmt::format("precision at confidence {:.3f}", point.score), score(point.precision));
+    tiles.emplace_back(fmt::format("recall at confidence {:.3f}", point.score), score(point.recall));
   }
   tiles.emplace_back("best epoch", now.best_epoch > 0 ? std::to_string(now.best_epoch) : "–");
   const auto* last = curves.rows.empty() ? nullptr : &curves.rows.back();
@@ -86,7 +86,7 @@ void add_classes(Page& page, const std::vector<int64_t>& training_objects, const
     const bool known = of.truths > 0;
     for (const double value : {of.best.precision, of.best.recall, of.best.f1})
       row.push_back(known ? score(value) : "–");
-    row.push_back(known ? fmt::format("{:.2f}", of.best.score) : "–");
+    row.push_back(known ? fmt::format("{:.3f}", of.best.score) : "–");
   }
   page.table("Classes", head, rows);
 }
@@ -152,8 +152,8 @@ Page evaluation_page(const std::string& title, const Metrics& metrics, const std
               {"AP (mAP@0.5:0.95)", score(metrics.AP)},
               {"AP75", score(metrics.AP75)},
               {"AR (100 detections)", score(metrics.AR)},
-              {fmt::format("precision at confidence {:.2f}", best.score), score(best.precision)},
-              {fmt::format("recall at confidence {:.2f}", best.score), score(best.recall)}});
+              {fmt::format("precision at confidence {:.3f}", best.score), score(best.precision)},
+              {fmt::format("recall at confidence {:.3f}", best.score), score(best.recall)}});
   add_classes(page, {}, metrics);
   page.confusion(metrics);
   page.score_curves(metrics);

@@ -164,17 +164,15 @@ void RunReport::write_point(const TrainingPoint& point) {
   write_events();
 }
 
-void RunReport::add_best(const Metrics& metrics, const Dataset& val, const WorstImages& worst, int epoch,
-                         int64_t iteration) {
+void RunReport::add_best(const Metrics& metrics, const Dataset& val, int epoch, int64_t iteration) {
   standing_.best_epoch = epoch;
   best_ = metrics;
   standing_.best = &*best_;
   val_ = &val;
-  worst_ = worst;
   best_is_drawn_ = false;
   if (pictures_.next(largest_picture)) {
     best_effort_.attempt("A picture in TensorBoard", [&] {
-      if (const cv::Mat sheet = picture_worst(val, worst, 0); !sheet.empty())
+      if (const cv::Mat sheet = picture_worst(val, metrics, 0); !sheet.empty())
         pictures_.spend(events_.image("val/predictions", sheet, iteration));
       write_events();
     });
@@ -195,8 +193,8 @@ void RunReport::draw_best() {
 void RunReport::picture_best() {
   Page page("", "");
   val_pictures_.clear();
-  for (size_t sheet = 0; sheet < worst_sheets(worst_.images().size()); ++sheet) {
-    const cv::Mat picture = picture_worst(*val_, worst_, sheet);
+  for (size_t sheet = 0; sheet < worst_sheets(best_->worst.size()); ++sheet) {
+    const cv::Mat picture = picture_worst(*val_, *best_, sheet);
     if (picture.empty()) continue;
     const std::string name = worst_name("val_pred", sheet), title = worst_title(sheet);
     write_picture(name, picture);

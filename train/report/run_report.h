@@ -8,7 +8,6 @@
 
 #include "data/loader/loader.h"
 #include "detect/evaluate/metrics.h"
-#include "detect/evaluate/worst_images.h"
 #include "train/report/epoch_summary.h"
 #include "train/report/metrics_csv.h"
 #include "train/report/run_page.h"
@@ -45,8 +44,7 @@ class RunReport {
   void add_point(const TrainingPoint& point);
   /// Results of the best weights so far, of this epoch: the pictures of evaluation_pictures.h. `val` outlives
   /// the report.
-  void add_best(const Metrics& metrics, const Dataset& val, const WorstImages& worst, int epoch,
-                int64_t iteration);
+  void add_best(const Metrics& metrics, const Dataset& val, int epoch, int64_t iteration);
   /// Draws results.png and report.html from all epochs, and what add_best() has left to draw. Until then they
   /// are drawn every 20 seconds at most.
   void plot();
@@ -76,7 +74,6 @@ class RunReport {
   /// What the page shows; its curves are those of csv_.
   RunStanding standing_;
   std::optional<Metrics> best_;
-  WorstImages worst_{0};
   const Dataset* val_ = nullptr;
   bool best_is_drawn_ = true;
   /// The page of the run before it was resumed, and the sections of pictures.

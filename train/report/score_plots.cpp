@@ -118,7 +118,7 @@ size_t for_each_known(const Metrics& metrics, Add&& add) {
 }
 
 std::string best_words(const OperatingPoint& best) {
-  return fmt::format("best mean F1 {:.2f} at confidence {:.2f}: precision {:.2f}, recall {:.2f}", best.f1,
+  return fmt::format("best mean F1 {:.2f} at confidence {:.3f}: precision {:.2f}, recall {:.2f}", best.f1,
                      best.score, best.precision, best.recall);
 }
 
@@ -154,7 +154,7 @@ cv::Mat plot_over_score(const Metrics& metrics, OverScore which) {
                  {},
                  ""};
   const OperatingPoint best = metrics.best;
-  plot.number_name = fmt::format("at {:.2f}", best.score);
+  plot.number_name = fmt::format("at {:.3f}", best.score);
   const auto at_best = static_cast<int>(std::lround(best.score * (ScoreCurves::points - 1)));
   std::vector<cv::Point2d> mean;
   for (int i = 0; i < ScoreCurves::points; ++i) mean.emplace_back(ScoreCurves::score(i), 0);

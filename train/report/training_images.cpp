@@ -39,9 +39,9 @@ std::optional<TrainingImages> measure(Trainer& trainer, const TrainingSetup& set
   const auto metrics = trainer.evaluate(some_of(pictures, count), stop);
   if (!metrics || metrics->AP == no_truths || validation->AP == no_truths) return std::nullopt;
   log::info(
-      "The last weights on {} training images without augmentation: AP50 {:.3f} AP {:.3f}; on the validation "
-      "images: AP50 {:.3f} AP {:.3f}.",
-      count, metrics->AP50, metrics->AP, validation->AP50, validation->AP);
+      "The last weights score AP50 {:.3f} AP {:.3f} on {} training images (without augmentation), and AP50 {:.3f} AP "
+      "{:.3f} on the validation images.",
+      metrics->AP50, metrics->AP, count, validation->AP50, validation->AP);
   return TrainingImages{*metrics, *validation};
 }
 

@@ -150,7 +150,7 @@ cv::Mat verdict_sheet(const std::vector<cv::Mat>& pictures, const VerdictOptions
   }
   draw_text(
       sheet,
-      fmt::format("left: the labels; right: detections of confidence ≥ {:.2f}, judged at IoU ≥ {:.2f}; the "
+      fmt::format("left: the labels; right: detections of confidence ≥ {:.3f}, judged at IoU ≥ {:.2f}; the "
                   "worst images come first",
                   options.score, options.iou),
       {static_cast<double>(margin), 17}, 9.5, ink);

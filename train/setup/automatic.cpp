@@ -176,13 +176,15 @@ class Chooser {
     int wanted = std::max(smallest, large()                      ? large_batch
                                     : pictures() >= middling_set ? middling_batch
                                                                  : small_batch);
-    std::string reason = images() + (facts_.ranks > 1 ? fmt::format(", {} ranks", facts_.ranks) : "");
+    std::string reason = (facts_.images > 0 ? "for " : "") + images() +
+                         (facts_.ranks > 1 ? fmt::format(", {} ranks", facts_.ranks) : "");
     const double trained = images_trained();
     if (wanted > smallest && trained > 0 && trained / wanted < fewest_steps_of_a_short_run) {
       while (wanted > smallest && trained / wanted < fewest_steps_of_a_short_run)
         wanted = std::max(smallest, wanted / 2);
-      reason += fmt::format(", {}{:.0f} in the whole run: a short run needs steps",
-                            config_.train.minutes > 0 ? "perhaps " : "", trained);
+      reason +=
+          fmt::format("; {}{:.0f} are seen in the whole run, and smaller batches make more steps of them",
+                      config_.train.minutes > 0 ? "about " : "", trained);
     }
     int64_t batch = divided_up(std::min<int64_t>(wanted, images_), part) * part;
     if (batch > images_) batch = std::max(part, images_ / part * part);
@@ -193,7 +195,7 @@ class Chooser {
     TrainOptions& train = config_.train;
     if (train.iterations > 0) {
       choose("train.epochs", train.epochs, static_cast<int>(divided_up(train.iterations, steps_per_epoch_)),
-             fmt::format("what train.iterations = {} makes up", train.iterations));
+             fmt::format("as many as train.iterations = {} takes", train.iterations));
       return;
     }
     if (train.minutes > 0) {
@@ -222,7 +224,7 @@ class Chooser {
   }
 
   std::string run_of() const {
-    return fmt::format("a run of {}{} steps", config_.train.minutes > 0 ? "perhaps " : "", steps_);
+    return fmt::format("a run of {}{} steps", config_.train.minutes > 0 ? "about " : "", steps_);
   }
 
   void warmup() {
@@ -247,9 +249,9 @@ class Chooser {
     const auto rate_of = [this]() -> std::pair<float, std::string> {
       const OptimizerKind kind = config_.optimizer.kind;
       if (const Auto<float> own = OptimizerOptions::of(kind).rate; own.has_value())
-        return {own.value(), fmt::format("the rate of {}", enum_name(kind))};
-      if (published()) return {usual_rate, "a long run of a large set"};
-      if (!facts_.pretrained) return {has_few_steps() ? high_rate : usual_rate, run_of()};
+        return {own.value(), fmt::format("the usual rate of {}", enum_name(kind))};
+      if (published()) return {usual_rate, "for a long run on many images"};
+      if (!facts_.pretrained) return {has_few_steps() ? high_rate : usual_rate, "for " + run_of()};
       if (!facts_.new_predictions) return {usual_rate, "all layers are pretrained"};
       const bool many = facts_.boxes >= many_boxes;
       return {many ? adapting_rate : usual_rate,
@@ -268,12 +270,12 @@ class Chooser {
     if (!facts_.new_predictions || facts_.first_convolution.empty() || published()) return;
     freeze = std::vector<std::string>{facts_.first_convolution};
     choices_.push_back({"train.freeze", '[' + facts_.first_convolution + ']',
-                        "edges and colours are much the same for all images"});
+                        "the pretrained filters for edges and colours suit all images"});
   }
 
   void average() {
     const auto steps = static_cast<double>(steps_);
-    const std::string reason = published() ? "as YOLOv4 is trained" : run_of();
+    const std::string reason = published() ? "as YOLOv4 is trained" : "for " + run_of();
     const double share = has_few_steps() ? average_share_of_few_steps : average_share;
     const double rest = rounded(1 / (share * steps), "{:.2g}");
     const double decay =
@@ -287,7 +289,7 @@ class Chooser {
   void whole_images() {
     choose("augment.mosaic_off", config_.augment.mosaic_off,
            published() ? published_whole_images_part : whole_images_part,
-           "the last part is on whole images, as an evaluation sees them");
+           "the last part of the run has no mosaics, as evaluations have none");
   }
 
   void loader() {
@@ -298,11 +300,11 @@ class Chooser {
     const int workers = facts_.device.gpu ? cores - 1 : cores / cores_a_worker;
     choose("loader.workers", loader.workers, std::clamp(workers, 1, most_workers),
            fmt::format("{}{}, {}", counted(static_cast<size_t>(cores), "processor", "processors"), share,
-                       facts_.device.gpu ? "a GPU trains" : "which train as well"));
+                       facts_.device.gpu ? "beside a GPU that trains" : "which also train"));
     if (facts_.decoded_bytes <= 0) return;
     const double part = facts_.device.gpu ? cache_share_on_gpu : cache_share_on_cpu;
     const double room = part * facts_.free_memory / facts_.ranks_here;
-    const std::string needed = "all decoded images take " + format_bytes(facts_.decoded_bytes);
+    const std::string needed = "all images take " + format_bytes(facts_.decoded_bytes) + " decoded";
     if (facts_.decoded_bytes <= room) {
       choose("loader.cache_mb", loader.cache_mb,
              static_cast<float>(std::ceil(facts_.decoded_bytes / mebibyte)), needed);
@@ -347,7 +349,9 @@ class Chooser {
   void grow() {
     TrainOptions& train = config_.train;
     const bool asked = train.grow.has_value();
-    const auto constant = [&](const std::string& reason) { choose("train.grow", train.grow, 0.0f, reason); };
+    const auto constant = [&](const std::string& reason) {
+      choose("train.grow", train.grow, 0.0f, "one size for the whole run: " + reason);
+    };
     if (asked && (train.grow == 0 || !train.sizes.empty())) return;
     if (!train.sizes.empty()) return constant("train.sizes are drawn at random");
     if (!train.size.has_value()) return constant("the input's size is not known here");
@@ -355,10 +359,11 @@ class Chooser {
     train.sizes = growing_sizes(train.size);
     std::string text;
     for (const InputSize& each : train.sizes) text += (text.empty() ? "" : ", ") + each.text();
-    choices_.push_back(
-        {"train.sizes", '[' + text + ']',
-         train.sizes.size() > 1 ? "small inputs first" : "no smaller size has the same ratio"});
-    choose("train.grow", train.grow, growing_part, "small inputs take a fraction of the time");
+    choices_.push_back({"train.sizes", '[' + text + ']',
+                        train.sizes.size() > 1 ? "training begins with small inputs"
+                                               : "no smaller size has the same ratio"});
+    choose("train.grow", train.grow, growing_part,
+           "for this part of the run: small inputs take a fraction of the time");
   }
 
   int64_t expected_epochs() const { return divided_up(steps_, steps_per_epoch_); }
@@ -366,7 +371,8 @@ class Chooser {
   void evaluate_every() {
     if (config_.train.minutes > 0) {
       if (!config_.evaluate.every.has_value())
-        choices_.push_back({"evaluate.every", "auto", "by the time that an evaluation takes"});
+        choices_.push_back(
+            {"evaluate.every", "auto", "as often as the time that an evaluation takes allows"});
       return;
     }
     const auto epochs = static_cast<double>(expected_epochs());
@@ -375,7 +381,7 @@ class Chooser {
         std::ceil(evaluated_per_trained * static_cast<double>(facts_.validation_images) /
                   (evaluation_part * static_cast<double>(images_)));
     const double every = std::max(usual, std::min(affordable, std::floor(epochs / fewest_evaluations)));
-    std::string reason = "the run is short";
+    std::string reason = "after every epoch, as the run is short";
     if (every > 1) reason = fmt::format("about {:.0f} evaluations in {:g} epochs", epochs / every, epochs);
     if (every > usual) {
       reason += fmt::format(": {} validation images take as long as training {:.2g} epochs",
@@ -393,7 +399,8 @@ class Chooser {
       return never(fmt::format("never stop early: shorter than {} steps", shortest_with_patience));
     const int64_t third = divided_up(divided_up(expected_epochs(), config_.evaluate.every), 3);
     choose("train.patience", config_.train.patience, static_cast<int>(std::max(smallest_patience, third)),
-           fmt::format("evaluations: a third of the run's, at least {}", smallest_patience));
+           fmt::format("evaluations without a better score: a third of the run's, at least {}",
+                       smallest_patience));
   }
 
   RunConfig& config_;

@@ -142,8 +142,9 @@ std::optional<Choice> choose_anchors(RunConfig& config, const Dataset& train, co
   const AnchorResult found = find_anchors(train, options);
   std::string reason = "fitted to " + counted(found.boxes, "box", "boxes");
   if (found.filled > 0) {
-    reason += fmt::format(", which have {} of {} shapes; the others lie between and around them",
-                          std::ssize(found.anchors) - found.filled, found.anchors.size());
+    reason += fmt::format(" of {}; {} between and around them",
+                          counted(std::ssize(found.anchors) - found.filled, "shape", "shapes"),
+                          counted(found.filled, "anchor lies", "anchors lie"));
   }
   std::vector<Anchor> anchors;
   for (const BoxShape& shape : found.anchors)
@@ -183,8 +184,8 @@ std::string AnchorFit::text() const {
   for (const Head& head : heads)
     each += fmt::format("{}{} {:.1f} %", each.empty() ? "" : ", ", head.name, 100 * head.recall);
   return fmt::format(
-      "Best possible recall: {:.1f} % of the training boxes have an anchor within a factor of {:g} in width and "
-      "height ({}); mean best IoU {:.3f}",
+      "Anchors: {:.1f} % of the training boxes have one within a factor of {:g} in width and height ({}); the mean IoU "
+      "with the best one is {:.3f}",
       100 * recall, reach, each, mean_iou);
 }
 

@@ -64,7 +64,7 @@ std::optional<Choice> choose_class_weights(RunConfig& config, const Dataset& tra
   config.head.class_weights = weights;
   const auto [fewest, most] = std::minmax_element(objects.begin(), objects.end());
   return Choice{"head.class_weights", fmt::format("[{:g}]", fmt::join(weights, ", ")),
-                fmt::format("inverse frequency: a class has from {} to {} objects", *fewest, *most)};
+                fmt::format("rare classes count more: a class has from {} to {} objects", *fewest, *most)};
 }
 
 }  // namespace brightnet

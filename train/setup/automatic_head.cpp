@@ -96,7 +96,7 @@ std::vector<Choice> choose_head(RunConfig& config, const Model& model) {
   if (!has_pretrained_predictions(model, config.train)) {
     auto choices = take(config, recipe(), "the prediction layers start fresh");
     if (!choices.empty() && config.head.iou_threshold)
-      choices.front().reason += "; iou_threshold, which is best_anchor's, has no effect then";
+      choices.front().reason += "; head.iou_threshold has no effect then";
     return choices;
   }
   const std::string reason = "as the pretrained prediction layers were trained";
@@ -118,15 +118,16 @@ std::optional<Choice> choose_static_assignment(RunConfig& config, const Model& m
   const bool simota = !heads.empty() && heads[0]->head.assignment == AssignmentKind::simota;
   if (part.has_value()) {
     if (part > 0 && !simota) {
-      log::warn("train.static_assignment has no effect: it is for head.assignment: simota.");
+      log::warn("train.static_assignment has no effect: it belongs to head.assignment: simota.");
       part = 0.0f;
     }
     return {};
   }
   part = simota && !has_pretrained_predictions(model, config.train) ? static_part : 0.0f;
   if (part == 0) return {};
-  return Choice{"train.static_assignment", fmt::format("{:g}", part.value()),
-                "simota takes all its candidates at first: early predictions say little"};
+  return Choice{
+      "train.static_assignment", fmt::format("{:g}", part.value()),
+      "first part of the run in which an object is learned by all predictions near it: early ones cannot be ranked yet"};
 }
 
 bool is_chosen_with_head(const std::string& key) {

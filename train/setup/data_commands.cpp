@@ -65,11 +65,11 @@ void convert_data(const Configuration& data, const std::string& format, const st
     const Dataset dataset = read_split(config, split);
     const std::string lost = convert_split(dataset, split, options);
     if (!lost.empty()) log::warn("{}", lost);
-    log::info("{}: {}", enum_name(split), counted(dataset.images.size(), "image", "images"));
+    log::result("{}: {}", enum_name(split), counted(dataset.images.size(), "image", "images"));
     classes = dataset.classes;
   }
   write_names(classes, splits, options);
-  log::info("Written: {}", options.folder.string());
+  log::result("Written: {}", options.folder.string());
 }
 
 }  // namespace brightnet

@@ -71,10 +71,10 @@ void draw_samples(const Configuration& data, const SampleOptions& options) {
   });
   write(sheet_name, tile(on_sheet));
   files.remove_the_rest();
-  log::info("{} with {}, {}: {}; all on one sheet: {}", counted(names.size(), "sample", "samples"),
-            counted(objects, "object", "objects"),
-            samples.augmented() ? "as training augments them" : "without augmentation", folder.string(),
-            (folder / sheet_name).string());
+  log::result("{} with {}, {}: {}; all on one sheet: {}", counted(names.size(), "sample", "samples"),
+              counted(objects, "object", "objects"),
+              samples.augmented() ? "as training augments them" : "without augmentation", folder.string(),
+              (folder / sheet_name).string());
 }
 
 }  // namespace brightnet

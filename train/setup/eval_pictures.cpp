@@ -41,21 +41,8 @@ void EvalPictures::check_folder() {
     log::warn("{}", problem);
 }
 
-void EvalPictures::add(int index, std::span<const ScoredBox> boxes) {
-  worst_.add(index, boxes, dataset_.images[static_cast<size_t>(index)].annotations);
-}
-
-void EvalPictures::write(const Metrics& metrics, const std::string& title, Communicator& ranks) {
-  if (!ranks.alone()) {
-    const auto all = ranks.all_gather(worst_.serialize());
-    for (int rank = 0; rank < ranks.size(); ++rank) {
-      if (rank != ranks.rank()) worst_.merge(all[static_cast<size_t>(rank)]);
-    }
-  }
-  if (files_) write_files(metrics, title);
-}
-
-void EvalPictures::write_files(const Metrics& metrics, const std::string& title) {
+void EvalPictures::write(const Metrics& metrics, const std::string& title) {
+  if (!files_) return;
   Page pictures("", "");
   std::vector<Json> sections;
   const auto write = [&](const std::string& name, const cv::Mat& rgb) {
@@ -64,8 +51,8 @@ void EvalPictures::write_files(const Metrics& metrics, const std::string& title)
     files_->note(name);
   };
   plot_evaluation(metrics, write);
-  for (size_t sheet = 0; sheet < worst_sheets(worst_.images().size()); ++sheet) {
-    const cv::Mat picture = picture_worst(dataset_, worst_, sheet);
+  for (size_t sheet = 0; sheet < worst_sheets(metrics.worst.size()); ++sheet) {
+    const cv::Mat picture = picture_worst(dataset_, metrics, sheet);
     if (picture.empty()) continue;
     const std::string name = worst_name(split_ + "_pred", sheet);
     write(name, picture);
@@ -76,7 +63,7 @@ void EvalPictures::write_files(const Metrics& metrics, const std::string& title)
   write_atomically(files_->place(page_name), evaluation_page(title, metrics, sections).html());
   files_->note(page_name);
   files_->remove_the_rest();
-  log::info("Plots, the worst images and all of it on one page: {}", (folder_ / page_name).string());
+  log::result("Report with plots and the worst images: {}", (folder_ / page_name).string());
 }
 
 }  // namespace brightnet

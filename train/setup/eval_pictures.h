@@ -3,13 +3,10 @@
 
 #include <filesystem>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "detect/evaluate/metrics.h"
-#include "detect/evaluate/worst_images.h"
 #include "detect/outputs/written_files.h"
-#include "train/distributed/communicator.h"
 #include "train/report/evaluation_pictures.h"
 
 namespace brightnet {
@@ -22,19 +19,16 @@ class EvalPictures {
   EvalPictures(const std::filesystem::path& folder, bool asked_for, std::string split, const Dataset& dataset,
                bool writes);
 
-  void add(int index, std::span<const ScoredBox> boxes);
-  /// Called on all ranks; rank 0 draws and writes.
-  void write(const Metrics& metrics, const std::string& title, Communicator& ranks);
+  /// On rank 0; the others write nothing.
+  void write(const Metrics& metrics, const std::string& title);
 
  private:
   void check_folder();
-  void write_files(const Metrics& metrics, const std::string& title);
 
   std::filesystem::path folder_;
   std::string split_;
   const Dataset& dataset_;
   std::unique_ptr<WrittenFiles> files_;
-  WorstImages worst_{pictured_images};
 };
 
 }  // namespace brightnet

@@ -253,7 +253,7 @@ MatchReport read_safetensors(const TrainOptions& train, const Model& model,
   MatchReport report =
       load_matching_weights(train.weights, layout, values, sources,
                             model.channels == 1 ? weights_of_input(model) : std::set<std::string>());
-  log::info("Weights of {}: {} of {} parameters taken.", train.weights, report.taken.size(),
+  log::info("Weights of {}: {} of {} tensors loaded.", train.weights, report.taken.size(),
             layout.entries().size());
   if (!theirs) return report;
   const std::string told = describe_classes(theirs->classes, classes, model, match.relation);

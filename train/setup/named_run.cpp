@@ -58,8 +58,8 @@ void NamedRun::say_data() const {
   log::info("Data: {}", recognized()->text());
   if (divides())
     log::info(
-        "It names no validation images: a tenth of all, chosen by content so that images that look alike stay "
-        "together, validates (data.fold={}).",
+        "It names no validation images, so a tenth of all is set aside for validation; images that look alike stay "
+        "together (data.fold={}).",
         to_text(validation_fold));
 }
 

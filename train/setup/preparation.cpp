@@ -39,8 +39,8 @@ void say_what_was_imported(const RunConfig& config, int classes) {
   if (!config.imported) return;
   for (const ImportNote& note : config.imported->notes) log::info("{}: {}", note.where, note.text);
   if (config.imported->model.classes == classes) return;
-  log::info("{} is written for {} classes and the data set has {}: the heads are made for {}", config.model,
-            config.imported->model.classes, classes, classes);
+  log::info("{} is written for {} classes and the data set has {}: its prediction layers are made for {}",
+            config.model, config.imported->model.classes, classes, classes);
 }
 
 struct StartingParameters {
@@ -77,9 +77,11 @@ void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend,
     const size_t sharing = backend.works_beside_host() ? 1 : static_cast<size_t>(ranks.local_size());
     micro_batch = brightnet::choose_micro_batch(config, model, backend, batch,
                                                 memory_budget(config, backend) / sharing);
-    choices.push_back({"train.micro_batch", std::to_string(micro_batch),
-                       micro_batch == batch ? "a rank's whole batch fits into memory"
-                                            : fmt::format("the largest part of {} that fits", batch)});
+    choices.push_back(
+        {"train.micro_batch", std::to_string(micro_batch),
+         micro_batch == batch
+             ? "the whole batch fits into memory at once"
+             : fmt::format("images at once: the largest part of {} that fits into memory", batch)});
     return;
   }
   if (resuming && batch % micro_batch != 0) {
@@ -88,7 +90,8 @@ void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend,
     while (batch % micro_batch != 0) micro_batch = micro_batch - 1;
     if (ranks.leads()) {
       log::warn(
-          "With {} ranks, {} images make a micro-batch instead of {}: batch-norm statistics use fewer images.",
+          "With {} ranks, {} images go through the network at once instead of {}: batch-norm computes its statistics from "
+          "fewer.",
           ranks.size(), micro_batch.value(), before);
     }
   }

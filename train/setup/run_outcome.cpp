@@ -61,7 +61,7 @@ void say_closing_words(const Preparation& run, const RunFolder& folder, const st
   std::vector<std::string> sentences;
   BestEffort().attempt("The judgement of the run", [&] {
     sentences = closing_words(run_outcome(run, folder, *best, ending));
-    if (!sentences.empty()) log::info("{}", fmt::join(sentences, " "));
+    if (!sentences.empty()) log::result("{}", fmt::join(sentences, " "));
   });
   report.add_closing_words(sentences);
 }

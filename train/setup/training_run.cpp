@@ -40,7 +40,7 @@ void announce(const Preparation& run, const Trainer& trainer, const Communicator
             shared, format_bytes(static_cast<double>(trainer.memory().peak())));
   if (!run.anchors.heads.empty()) log::info("{}", run.anchors.text());
   if (run.choices.empty()) return;
-  log::info("Chosen for this run; the YAML or --set may give other values:");
+  log::info("Chosen for this run (to decide yourself, set them in the YAML or with --set):");
   for (const std::string& line : describe(run.choices)) log::info("{}", line);
 }
 
@@ -69,30 +69,30 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
   if (trainer.best_metrics()) {
     // Line by line, since a rank's lines begin with its number.
     std::istringstream table(metrics_table(*trainer.best_metrics()));
-    for (std::string line; std::getline(table, line);) log::info("{}", line);
+    for (std::string line; std::getline(table, line);) log::result("{}", line);
   }
   if (trainer.progress().best_epoch > 0 && written(folder.best())) {
     const int smooth = config.evaluate.smooth;
-    log::info("Best weights ({}{}): {}", time_of_best(config, trainer.progress()),
-              smooth > 1 ? fmt::format(", by the {} of the last {} evaluations",
-                                       enum_name(config.evaluate.best_by), smooth)
-                         : "",
-              folder.best().string());
+    log::result("Best weights ({}{}): {}", time_of_best(config, trainer.progress()),
+                smooth > 1 ? fmt::format("; best {}, averaged over the last {} evaluations",
+                                         enum_name(config.evaluate.best_by), smooth)
+                           : "",
+                folder.best().string());
   }
   if (trainer.progress().averaged_score >= 0 && written(folder.averaged()))
-    log::info("Average of the best weights, better than the best alone: {}", folder.averaged().string());
-  if (written(folder.last())) log::info("Last weights: {}", folder.last().string());
-  log::info("All of it on one page: {}", folder.file("report.html").string());
+    log::result("Average of the best weights, which scores better than they do: {}",
+                folder.averaged().string());
+  if (written(folder.last())) log::result("Last weights: {}", folder.last().string());
+  log::result("Report with plots and pictures: {}", folder.file("report.html").string());
   if (const auto weights = weights_to_use(folder, trainer.progress()); written(weights)) {
     const auto& best = trainer.best_metrics();
     const bool found = best && best->best.f1 > 0;
-    log::info(
-        "Detect {} in your own images: brightnet detect --weights {} --source FOLDER{}",
-        dataset.classes.size() == 1 ? dataset.classes[0] : "objects", weights.string(),
-        found ? fmt::format(" --conf {:.2f}", std::max(0.01f, static_cast<float>(best->best.score))) : "");
+    log::result("Detect {} in your own images: brightnet detect --weights {} --source FOLDER{}",
+                dataset.classes.size() == 1 ? dataset.classes[0] : "objects", weights.string(),
+                found ? fmt::format(" --conf {:.3f}", best->best.score) : "");
   }
-  log::info("Everything else (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
-            folder.path().string());
+  log::result("Everything else (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
+              folder.path().string());
 }
 
 /// Reports why a resumed run has nothing left to do.
@@ -188,7 +188,8 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
       .stopped_early = end == TrainingEnd::no_better,
       .training_images = measure_training_images(trainer, setup, run.training_pictures(), stop)};
   if (end == TrainingEnd::no_better)
-    log::info("No better score in {} evaluations: training ends early.", run.config.train.patience.value());
+    log::info("No better score in {} evaluations: training ends early (train.patience).",
+              run.config.train.patience.value());
   if (observers) say_closing_words(run, folder, trainer.best_metrics(), ending, observers->report());
   BestEffort().attempt("The summary", [&] { say_where(run.config, folder, trainer, run.training); });
   check_files();

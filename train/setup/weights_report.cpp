@@ -61,8 +61,7 @@ Answer report_weights(const WeightsReportOptions& options, Ranks& all) {
   ProgressLine line(config.train.log_every);
   const auto images = std::ssize(evaluation->dataset().images);
   int64_t done = 0;  // the other ranks are about as far
-  const auto see = [&](int index, std::span<const ScoredBox> boxes) {
-    if (pictures) pictures->add(index, boxes);
+  const auto see = [&](int, std::span<const ScoredBox>) {
     done = std::min<int64_t>(images, done + ranks.size());
     if (ranks.leads() && line.due()) line.show(evaluation_text(done, images));
     return true;
@@ -70,8 +69,7 @@ Answer report_weights(const WeightsReportOptions& options, Ranks& all) {
   const Metrics metrics = *evaluation->run(see, ranks);
   line.clear();
   if (pictures) {
-    pictures->write(metrics, fmt::format("{}, {} split", options.weights.weights.string(), options.split),
-                    ranks);
+    pictures->write(metrics, fmt::format("{}, {} split", options.weights.weights.string(), options.split));
   }
   return ranks.leads() ? answer_of(metrics, options.split, config.data) : Answer();
 }

@@ -58,7 +58,7 @@ bool find_rate(const TuneOptions& options, int steps) {
   write_image(out / "rate.png", plot_rates(points, suggestion));
   if (options.found) options.found({rates_table(points, rate_rows), to_text(to_json(points, suggestion))});
   if (suggestion) {
-    log::info(
+    log::result(
         "Suggested: optimizer.rate {:g}, a third of the rate where the smoothed loss is least ({:.2g}). The "
         "configuration has {:g}. To train with it, add --set optimizer.rate={:g} to brightnet train.",
         suggestion->rate, suggestion->minimum, run.config.optimizer.rate, suggestion->rate);
@@ -66,7 +66,7 @@ bool find_rate(const TuneOptions& options, int steps) {
     log::warn(
         "The loss did not fall at any rate: check the labels (brightnet data check), or take more --steps.");
   }
-  log::info("The curve: {}, {}", (out / "rate.png").string(), (out / "rate.csv").string());
+  log::result("The curve: {}, {}", (out / "rate.png").string(), (out / "rate.csv").string());
   return true;
 }
 

@@ -116,7 +116,7 @@ std::vector<RatePoint> sweep_rates(Preparation& run, const RateSweep& sweep, con
     smooth_losses(points);
     if (has_diverged(points)) break;
     if (line.due()) {
-      line.show(fmt::format("step {}/{}  rate {:.2g}  loss {:.4g}, {:.3g} of its first", number + 1,
+      line.show(fmt::format("step {}/{}  rate {:.2g}  loss {:.4g}, {:.3g} of the first", number + 1,
                             sweep.steps, rate, loss, points.back().loss));
     }
   }

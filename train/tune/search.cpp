@@ -96,7 +96,7 @@ Search::Running Search::start(int number, const std::string& device) const {
   // What an interrupted trial has left is not a result.
   fs::remove_all(folder_.run(number));
   const auto changes = differing_values(setup_.keys, setup_.configured, proposal.values);
-  const std::string from = proposal.parent < 0 ? "" : fmt::format("from trial {}: ", proposal.parent);
+  const std::string from = proposal.parent < 0 ? "" : fmt::format("changed from trial {}: ", proposal.parent);
   log::info(
       "Trial {} ({} of {}) begins, {}", number, number + 1, setup_.plan.trials,
       changes.empty() ? "the configuration as it is" : from + fmt::format("{}", fmt::join(changes, " ")));

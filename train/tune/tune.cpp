@@ -116,14 +116,14 @@ void say_result(const SearchSetup& setup, const Search& search, const SearchFold
     return;
   }
   if (best->number == 0) {
-    log::info("No trial was better than the configuration itself, whose {} is {:.4f}.",
-              enum_name(setup.best_by), best->score);
+    log::result("No trial was better than the configuration itself, whose {} is {:.4f}.",
+                enum_name(setup.best_by), best->score);
   } else {
-    log::info("Best: trial {}, {} {:.4f}, with {}", best->number, enum_name(setup.best_by), best->score,
-              fmt::join(differing_values(setup.keys, setup.configured, best->values), " "));
+    log::result("Best: trial {}, {} {:.4f}, with {}", best->number, enum_name(setup.best_by), best->score,
+                fmt::join(differing_values(setup.keys, setup.configured, best->values), " "));
   }
-  log::info("All trials: {}, {}", folder.table().string(), folder.plot().string());
-  log::info("Train with the best values: brightnet train {}", folder.best_config().string());
+  log::result("All trials: {}, {}", folder.table().string(), folder.plot().string());
+  log::result("Train with the best values: brightnet train {}", folder.best_config().string());
 }
 
 /// What is searched and where it starts, the values of the configuration's own run.

@@ -99,7 +99,7 @@ TEST(Stats, TextAndJsonSayTheSame) {
   EXPECT_EQ(json["image_width"]["p100"], 400);
   EXPECT_TRUE(
       contains(stats.text(), "3 images (1 without objects), 5 boxes, 1 of them crowds, 1 of them difficult"));
-  EXPECT_TRUE(contains(stats.text(), "small 1, medium 2, large 2"));
+  EXPECT_TRUE(contains(stats.text(), "1 small (area below 32² pixels), 2 medium (below 96²), 2 large"));
   EXPECT_NO_THROW(dataset_stats(Dataset{}).text());
 }
 

@@ -32,7 +32,7 @@ int count_color(const cv::Mat& rgb, const cv::Scalar& color) {
 
 TEST(Draw, ClassesThatAreNearHaveColoursFarApart) {
   for (int a = 0; a < 80; ++a) {
-    for (int b = a + 1; b < a + 6; ++b)
+    for (int b = a + 1; b < a + 20; ++b)
       EXPECT_GT(cv::norm(class_color(a) - class_color(b)), 60) << a << " " << b;
   }
 }
@@ -43,7 +43,7 @@ TEST(Draw, AClassHasTheSameColourInEveryPicture) {
   for (int i = 79; i >= 0; --i) EXPECT_EQ(class_color(i), colors[static_cast<size_t>(i)]) << i;
   // In those of other runs and versions, too: people know their classes by the colours.
   EXPECT_EQ(class_color(0), cv::Scalar(36, 143, 242));
-  EXPECT_EQ(class_color(3), cv::Scalar(85, 242, 180));
+  EXPECT_EQ(class_color(3), cv::Scalar(255, 0, 255));
   // Beside other classes, in a longer list of names, and as a label.
   cv::Mat alone = gray_image(200, 100), beside = gray_image(200, 100), labelled = gray_image(200, 100);
   draw_detections(alone, std::vector<ScoredBox>{{100, 50, 180, 90, 3, 0.5f}}, {"a", "b", "c", "d"});
@@ -174,6 +174,51 @@ TEST(Draw, LinesGrowWithTheImage) {
   };
   EXPECT_LE(line_width(200), 2);
   EXPECT_GE(line_width(2000), 6);
+}
+
+// The line's colour and the edge's differ so much in brightness that one of them is seen on any background.
+TEST(Draw, LinesHaveAnEdgeByWhichTheyAreSeenOnAnyBackground) {
+  const auto brightness = [](const cv::Vec3b& c) { return 0.299 * c[0] + 0.587 * c[1] + 0.114 * c[2]; };
+  for (int class_id = 0; class_id < 20; ++class_id) {
+    for (const bool dashed : {false, true}) {
+      const cv::Scalar color = class_color(class_id);
+      cv::Mat rgb(400, 400, CV_8UC3, color);  // a background of the line's own colour
+      draw_boxes(rgb, std::vector<DrawnBox>{{{100, 100, 200, 200}, color, "", dashed}});
+      double most = 0;
+      for (int x = 90; x < 110; ++x)
+        most = std::max(
+            most, std::abs(brightness(rgb.at<cv::Vec3b>(200, x)) - brightness(rgb.at<cv::Vec3b>(0, 0))));
+      EXPECT_GT(most, 80) << class_id << ' ' << dashed;
+    }
+  }
+}
+
+TEST(Draw, LinesAreThinnerAroundWhatIsSmall) {
+  cv::Mat small = gray_image(4000, 3000), large = small.clone();
+  draw_boxes(small, std::vector<DrawnBox>{{{1000, 1000, 30, 30}, class_color(0), ""}});
+  draw_boxes(large, std::vector<DrawnBox>{{{1000, 1000, 900, 900}, class_color(0), ""}});
+  const auto line = [](const cv::Mat& rgb, int y) {
+    int width = 0;
+    for (int x = 950; x < 1015; ++x) width += is_color(rgb, x, y, class_color(0));
+    return width;
+  };
+  EXPECT_LE(line(small, 1015), 3);
+  EXPECT_GE(line(large, 1400), 9);
+}
+
+TEST(Draw, AStyleSaysTheWidthOfLinesAndLeavesLabelsOut) {
+  const std::vector<ScoredBox> boxes{{100, 100, 300, 300, 0, 0.5f}};
+  const auto drawn = [&](const BoxStyle& style) {
+    cv::Mat rgb = gray_image(400, 400);
+    draw_detections(rgb, boxes, {"a"}, style);
+    return rgb;
+  };
+  int width = 0;
+  for (int x = 80; x < 120; ++x) width += is_color(drawn({.line_width = 7}), x, 200, class_color(0));
+  EXPECT_EQ(width, 7);
+  const cv::Rect changed = change(gray_image(400, 400), drawn({.labels = false}));
+  EXPECT_GT(changed.y, 90) << "there is no tag above the box";
+  EXPECT_LT(change(gray_image(400, 400), drawn({})).y, 90);
 }
 
 TEST(Draw, ACaptionLiesAboveItsPicture) {

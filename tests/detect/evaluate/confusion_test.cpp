@@ -1,7 +1,5 @@
 #include "detect/evaluate/confusion.h"
 
-#include <tuple>
-
 #include <gtest/gtest.h>
 
 #include "detect/evaluate/metrics.h"
@@ -29,18 +27,29 @@ TEST(Confusion, CountsEachObjectOnce) {
   EXPECT_EQ(matrix.at(0, 0), 2);
 }
 
-TEST(Confusion, KeepsTheThresholdsItCountsBy) {
-  const std::vector<Annotation> truths{truth(0, 0, 10, 10, 0)};
-  const std::vector<ScoredBox> detections{{0, 0, 10, 6, 0, 0.4f}};  // an IoU of 0.6
-  for (const auto& [score, iou, found] :
-       {std::tuple(0.3f, 0.5f, 1), std::tuple(0.5f, 0.5f, 0), std::tuple(0.3f, 0.7f, 0)}) {
-    DetectionEvaluator evaluator({"a"}, {.score = score, .iou = iou});
-    evaluator.add(1, detections, truths);
-    const ConfusionMatrix matrix = evaluator.finish().confusion;
-    EXPECT_EQ(matrix.at(0, 0), found) << score << ' ' << iou;
-    EXPECT_EQ(matrix.thresholds.score, score);
-    EXPECT_EQ(matrix.thresholds.iou, iou);
-  }
+TEST(Confusion, CountsFromTheConfidenceOfTheBestF1) {
+  DetectionEvaluator evaluator({"a"});
+  evaluator.add(7, std::vector<ScoredBox>{{0, 0, 10, 10, 0, 0.1234f}},
+                std::vector<Annotation>{truth(0, 0, 10, 10, 0)});
+  evaluator.add(3, std::vector<ScoredBox>{{50, 0, 60, 10, 0, 0.12f}, {70, 0, 80, 10, 0, 0.05f}}, {});
+  evaluator.add(5, {}, std::vector<Annotation>{truth(0, 0, 10, 10, 0)});
+  const Metrics metrics = evaluator.finish();
+  EXPECT_FLOAT_EQ(static_cast<float>(metrics.best.score), 0.123f) << "three digits say it";
+  EXPECT_FLOAT_EQ(metrics.confusion.thresholds.score, 0.123f);
+  EXPECT_EQ(metrics.confusion.counts, (std::vector<int64_t>{1, 0, 1, 0}));
+  ASSERT_EQ(metrics.worst.size(), 3u);
+  EXPECT_EQ(metrics.worst[0].id, 5)
+      << "the missed object; the false alarms of image 3 are below the confidence";
+  EXPECT_EQ(metrics.worst[1].id, 3) << "of equally good ones the first";
+  EXPECT_TRUE(metrics.worst[1].boxes.empty());
+  EXPECT_EQ(metrics.worst[2].boxes.size(), 1u);
+}
+
+TEST(Confusion, CountsFromDetectsOwnConfidenceWhereNothingWasFound) {
+  DetectionEvaluator evaluator({"a"});
+  evaluator.add(1, std::vector<ScoredBox>{{50, 0, 60, 10, 0, 0.3f}, {70, 0, 80, 10, 0, 0.2f}},
+                std::vector<Annotation>{truth(0, 0, 10, 10, 0)});
+  EXPECT_EQ(evaluator.finish().confusion.counts, (std::vector<int64_t>{0, 1, 1, 0}));
 }
 
 TEST(Confusion, LeavesCrowdsOut) {

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "detect/detections_json.h"
+#include "tests/logged.h"
 
 namespace brightnet {
 namespace {
@@ -64,6 +65,25 @@ TEST_F(Outputs, JsonHasOneObjectAnImageAndTheNumberOfAFrame) {
   EXPECT_TRUE(json[1]["detections"].empty());
   EXPECT_EQ(json[2]["frame"], 7);
   EXPECT_FALSE(json[1].contains("frame"));
+}
+
+TEST_F(Outputs, AMessageAnImageSaysWhatWasFound) {
+  const auto clip = std::make_shared<Clip>();
+  FoundObjects some = image("x/a.jpg", {{1, 2, 3, 4, 1, 0.9f}, {1, 2, 3, 4, 0, 0.8f}, {5, 2, 9, 4, 1, 0.3f}});
+  some.seconds = 0.0312;
+  FoundObjects none = image("b.jpg", {});
+  none.seconds = 0.0031;
+  for (const bool with_scores : {false, true}) {
+    const testing::Logged logged;
+    const auto output = line_output(names_, with_scores);
+    for (const FoundObjects& found : {some, none, frame(clip, 7)}) output->add(found);
+    EXPECT_EQ(logged.text(), with_scores ? "x/a.jpg: 1 dog (0.80), 2 cat/kitten (0.90 0.30), 31 ms\n"
+                                           "b.jpg: no objects, 3.1 ms\n"
+                                           "videos/clip.mov frame 7: 1 dog (0.90), 0.0 ms\n"
+                                         : "x/a.jpg: 1 dog, 2 cat/kitten, 31 ms\n"
+                                           "b.jpg: no objects, 3.1 ms\n"
+                                           "videos/clip.mov frame 7: 1 dog, 0.0 ms\n");
+  }
 }
 
 TEST_F(Outputs, AnAnswerThatIsNotFinishedLeavesNothingBehind) {

@@ -135,6 +135,19 @@ TEST(Plots, TheEpochsOfALongRunAreNumberedInSeveralPlaces) {
   EXPECT_LE(numbers, 8);
 }
 
+TEST(Plots, AValidationLossThatJumpsEarlyIsExplainedWhereItIsDrawn) {
+  const auto note = [](const std::vector<double>& validation) {
+    MetricsTable table{{"epoch", "loss", "val_loss"}, {}};
+    for (size_t i = 0; i < validation.size(); ++i)
+      table.rows.push_back({static_cast<double>(i + 1), 5.0, validation[i]});
+    return results_panels(table)[0].note;
+  };
+  EXPECT_NE(note({6, 9, 4, 3}), "");
+  EXPECT_EQ(note({9, 6, 4, 3}), "");
+  EXPECT_EQ(note({9, 6, 5, 4, 4, 4, 4, 6}), "") << "that is over-fitting, or the data";
+  EXPECT_EQ(note({}), "");
+}
+
 TEST(Plots, ResultsSurviveEveryTable) {
   for (const MetricsTable& table :
        {MetricsTable{{"epoch", "loss"}, {}}, MetricsTable{{"epoch", "loss"}, {{1, 3}}},

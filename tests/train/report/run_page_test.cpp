@@ -55,7 +55,7 @@ TEST(RunPage, TheHeadlinesAreThoseOfTheBestEpoch) {
   now.best = &metrics;
   page = run_page(some_run(), now, Page("", ""));
   EXPECT_EQ(tile(page, "AP50 (mAP@0.5)"), "1.000");
-  EXPECT_EQ(tile(page, "recall at confidence 0.90"), "1.000");
+  EXPECT_EQ(tile(page, "recall at confidence 0.900"), "1.000");
   EXPECT_EQ(page.section("Classes")["rows"][0],
             Json::parse(R"(["cat","70","1","1.000","1.000","1.000","1.000","1.000","0.90"])"));
   EXPECT_EQ(page.section("Classes")["rows"][1], Json::parse(R"(["dog","0","0","–","–","–","–","–","–"])"));

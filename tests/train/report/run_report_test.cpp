@@ -61,12 +61,11 @@ TEST(RunReport, DrawsTheBestAtItsEndAndItsPageOutlivesAResume) {
   metrics.AP = 0.5;
   metrics.per_class.resize(1);
   metrics.confusion = ConfusionMatrix(1);
-  WorstImages worst(1);
-  worst.add(0, {}, std::vector<Annotation>{{1, 1, 9, 9, 0, false, false, 64}});
+  metrics.worst = {{0, 1, {}}};
   {
     RunReport report(run.folder, run.files, run.best_effort, of_bolts(), -1, 0, 0);
     report.add_epoch({.epoch = 1, .metrics = &metrics});
-    report.add_best(metrics, run.val, worst, 1, 1);
+    report.add_best(metrics, run.val, 1, 1);
     report.plot();
   }
   for (const char* name :
@@ -114,15 +113,14 @@ TEST(RunReport, BoundsTheBytesOfTensorBoardsEvents) {
   metrics.confusion = ConfusionMatrix(1);
   TrainingPoint point{.iteration = 1, .sums = {}, .losses = {}, .rate = 0.1f};
   point.losses.images = 1;
-  WorstImages worst(1);
-  worst.add(0, {}, {});
+  metrics.worst = {{0, 0, {}}};
   for (const int first : {0, 25}) {  // the second time the run is resumed
     RunReport report(run.folder, run.files, run.best_effort, of_bolts(), first == 0 ? -1 : first,
                      first == 0 ? 0 : first, first);
     for (int epoch = first; epoch < first + 25; ++epoch) {
       for (int i = 0; i < 60; ++i) report.add_point(point);
       report.add_epoch({.epoch = epoch + 1.0, .iteration = epoch, .metrics = &metrics});
-      report.add_best(metrics, run.val, worst, epoch + 1, epoch);
+      report.add_best(metrics, run.val, epoch + 1, epoch);
     }
     EXPECT_GT(run.event_bytes(), 2u << 20) << "there are pictures";
     EXPECT_LT(run.event_bytes(), 10u << 20);

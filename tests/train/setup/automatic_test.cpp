@@ -106,7 +106,7 @@ TEST(AutomaticValues, ASetOfTilesIsAsLargeAsItsPicturesAreMany) {
   RunConfig config;
   const auto choices = choose_automatic(config, facts);
   EXPECT_EQ(config.train.batch, 8);
-  EXPECT_EQ(choice_of("train.batch", choices).reason, "150 training images in 5250 tiles");
+  EXPECT_EQ(choice_of("train.batch", choices).reason, "for 150 training images in 5250 tiles");
   EXPECT_EQ(config.train.epochs, 100) << "an epoch of tiles shows each object once, as one of pictures does";
   EXPECT_EQ(config.schedule.power, 1) << "not YOLOv4's";
   EXPECT_EQ(config.schedule.warmup, 3) << "epochs of 657 steps";

@@ -1,0 +1,80 @@
+#include "detect/outputs/window.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include <link.h>
+#include <opencv2/core/types_c.h>
+#include <opencv2/imgproc.hpp>
+
+#include "core/error.h"
+#include "core/shared_library.h"
+
+namespace brightnet {
+namespace {
+
+constexpr const char* remedy = "Leave --show out: images and videos with boxes are written to --out.";
+
+/// The library that belongs to the OpenCV in use, "libopencv_highgui.so.406", and lies beside it where it is installed.
+std::filesystem::path window_library() {
+  std::filesystem::path core;
+  const auto look = [](dl_phdr_info* library, size_t, void* found) {
+    const std::filesystem::path file = library->dlpi_name;
+    if (!file.filename().string().starts_with("libopencv_core.so")) return 0;
+    *static_cast<std::filesystem::path*>(found) = file;
+    return 1;
+  };
+  ::dl_iterate_phdr(look, &core);
+  if (core.empty()) return "libopencv_highgui.so";
+  return core.replace_filename("libopencv_highgui" +
+                               core.filename().string().substr(std::string("libopencv_core").size()));
+}
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value && *value != '\0';
+}
+
+/// At most so large, as screens are.
+cv::Mat fitted(const cv::Mat& rgb) {
+  const double scale = std::min({1.0, 1600.0 / rgb.cols, 900.0 / rgb.rows});
+  cv::Mat bgr;
+  cv::resize(rgb, bgr, {}, scale, scale, cv::INTER_AREA);
+  cv::cvtColor(bgr, bgr, cv::COLOR_RGB2BGR);
+  return bgr;
+}
+
+}  // namespace
+
+Window::Window() {
+  if (!is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY"))
+    throw InputError("there is no display to show pictures on: neither $DISPLAY nor $WAYLAND_DISPLAY is set",
+                     "--show", remedy);
+  const std::filesystem::path file = window_library();
+  const SharedLibrary library(file.filename().string(), {file.parent_path().string()});
+  show_image_ = library.function<void(const char*, const void*)>("cvShowImage");
+  wait_key_ = library.function<int(int)>("cvWaitKey");
+  if (!show_image_ || !wait_key_) {
+    throw InputError("windows need OpenCV's library " + library.name() + ", which cannot be loaded (" +
+                         library.problem() + ")",
+                     "--show",
+                     "Install it (Debian and Ubuntu: libopencv-highgui-dev). " + std::string(remedy));
+  }
+}
+
+bool Window::show(const cv::Mat& rgb, bool still) {
+  const cv::Mat bgr = fitted(rgb);
+  const CvMat image = cvMat(bgr.rows, bgr.cols, CV_8UC3, bgr.data);
+  try {
+    show_image_("brightnet", &image);
+    const int key = wait_key_(still ? 0 : 1);
+    const bool closed = still && key < 0;
+    return !closed && (key & 0xFF) != 'q' && (key & 0xFF) != 27;
+  } catch (const cv::Exception& e) {
+    throw InputError("no window can be opened on this display: " + e.err, "--show", remedy);
+  }
+}
+
+}  // namespace brightnet
