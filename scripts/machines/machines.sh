@@ -50,7 +50,7 @@ on() {
   local name=$1
   shift
   # shellcheck disable=SC2016
-  ip netns exec "bn-$name" unshare --mount --uts sh -c '
+  nsenter --net="/run/netns/bn-$name" unshare --mount --uts sh -c '
     name=$1 dir=$2 && shift 2
     mkdir -p /root/.ssh
     mount --bind "$dir/tmp" /tmp && mount --bind "$dir/ssh" /root/.ssh && mount --bind "$dir/hosts" /etc/hosts &&
