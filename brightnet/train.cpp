@@ -137,12 +137,13 @@ TrainingResult train(const TrainingOptions& options, Ranks& ranks, const Trainin
   return train_on(device, request, ranks.communicator(), host, hooks.observer);
 }
 
-void check_training(const TrainingOptions& options, int ranks) {
+PlannedTraining check_training(const TrainingOptions& options, int ranks) {
   const RunRequest request = with_run_found(request_of(options));
   const RunConfig config = request.resuming      ? open_old_run(request).config
                            : request.begin_again ? config_of_begun_run(request)
                                                  : requested_config(request);
   check_batch(config.train, ranks, request.resuming);
+  return {.restarts = config.train.restarts};
 }
 
 }  // namespace brightnet

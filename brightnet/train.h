@@ -88,8 +88,13 @@ struct TrainingHooks {
 BRIGHTNET_PUBLIC TrainingResult train(const TrainingOptions& options, Ranks& ranks,
                                       const TrainingHooks& hooks = {});
 
+/// What a program needs to know that starts processes for a run.
+struct PlannedTraining {
+  int restarts = 0;  ///< train.restarts
+};
+
 /// Throws InputError for what train() refuses in a configuration before it has read the data, so that it is said before
 /// `ranks` processes are started.
-BRIGHTNET_PUBLIC void check_training(const TrainingOptions& options, int ranks);
+BRIGHTNET_PUBLIC PlannedTraining check_training(const TrainingOptions& options, int ranks);
 
 }  // namespace brightnet

@@ -17,7 +17,7 @@ void for_each_command(const CLI::App& app,
 /// The commands directly below.
 std::vector<const CLI::App*> commands_of(const CLI::App& app);
 
-/// The options with names, without positional ones.
+/// The options with names, without positional ones and those that no help shows.
 std::vector<const CLI::Option*> options_of(const CLI::App& app);
 std::vector<const CLI::Option*> positionals_of(const CLI::App& app);
 

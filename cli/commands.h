@@ -67,6 +67,8 @@ void take_ranks(CLI::App& command, int& ranks);
 bool must_launch(int ranks);
 /// Starts the ranks with this program's own command line; returns their exit code.
 int launch(int ranks);
+/// This program's own command line without its name and `--ranks`.
+std::vector<std::string> arguments_of_rank();
 
 /// Does the work of a command, prints its text, unless `file`, which --json names, is "-" for standard output, and writes
 /// its JSON to the file, if there is one. Throws InputError, before the work begins, when that would replace anything but an

@@ -76,7 +76,7 @@ bool must_launch(int ranks) {
   return ranks > 1 && !is_launched_rank();
 }
 
-int launch(int ranks) {
+std::vector<std::string> arguments_of_rank() {
   std::vector<std::string> words;
   std::istringstream line(read_file("/proc/self/cmdline"));
   for (std::string word; std::getline(line, word, '\0');) words.push_back(word);
@@ -88,7 +88,11 @@ int launch(int ranks) {
       arguments.push_back(words[i]);
     }
   }
-  return run_ranks(ranks, this_program(), arguments);
+  return arguments;
+}
+
+int launch(int ranks) {
+  return run_ranks(ranks, this_program(), arguments_of_rank()).code;
 }
 
 void take_weights(CLI::App& command, WeightsFiles& weights) {

@@ -33,15 +33,17 @@ constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
 
 }  // namespace
 
-int run_ranks(int ranks, const std::string& program, const std::vector<std::string>& arguments) {
+RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std::string>& arguments) {
   const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   if (ranks > most_ranks_of_a_processor * processors) {
     throw InputError("this machine's " + std::to_string(processors) + " processors cannot do the work of " +
                          std::to_string(ranks) + " ranks",
                      "--ranks", "Take one rank for each GPU, or on CPUs one for each processor at most.");
   }
-  std::vector<std::string> words{"mpirun", "--quiet", "--oversubscribe",     "--bind-to",
-                                 "none",   "-np",     std::to_string(ranks), program};
+  std::vector<std::string> words;
+  if (ranks > 1)
+    words = {"mpirun", "--quiet", "--oversubscribe", "--bind-to", "none", "-np", std::to_string(ranks)};
+  words.push_back(program);
   words.insert(words.end(), arguments.begin(), arguments.end());
   // Containers run as root, which mpirun refuses unless both are set.
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
@@ -69,11 +71,11 @@ int run_ranks(int ranks, const std::string& program, const std::vector<std::stri
   }
   for (const int signal : passed_on) std::signal(signal, SIG_DFL);
   const int code = exit_code_of(status);
-  if (code == 127) {
+  if (code == 127 && ranks > 1) {
     throw InputError("mpirun, which starts the ranks, cannot be run", "--ranks",
                      "Install Open MPI (Debian and Ubuntu: openmpi-bin), or leave --ranks out.");
   }
-  return code;
+  return {code, asked != 0};
 }
 
 }  // namespace brightnet::cli

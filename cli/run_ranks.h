@@ -6,9 +6,14 @@
 
 namespace brightnet::cli {
 
-/// Starts `program` with `arguments` as `ranks` ranks on this machine by mpirun, waits for them, and returns
-/// their exit code. SIGINT and SIGTERM are forwarded to every rank as a request to save and stop; a second
-/// one kills them. Throws InputError when there is no mpirun.
-int run_ranks(int ranks, const std::string& program, const std::vector<std::string>& arguments);
+struct RanksEnd {
+  int code = 0;        ///< of the ranks; 128 and the signal's number when a signal ended them
+  bool asked = false;  ///< whether they were asked to stop
+};
+
+/// Starts `program` with `arguments` as `ranks` ranks on this machine, by mpirun if they are several, and waits for them.
+/// SIGINT and SIGTERM are forwarded to every rank as a request to save and stop; a second one kills them. Throws
+/// InputError when there is no mpirun.
+RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std::string>& arguments);
 
 }  // namespace brightnet::cli

@@ -1,6 +1,7 @@
 // brightnet train: starts a run or resumes one.
 #include "brightnet/train.h"
 
+#include <algorithm>
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -9,6 +10,8 @@
 
 #include "cli/commands.h"
 #include "cli/stop_signals.h"
+#include "cli/supervised_run.h"
+#include "core/error.h"
 #include "core/log.h"
 
 namespace brightnet::cli {
@@ -18,6 +21,8 @@ struct TrainArguments {
   TrainingOptions options;
   std::string resume, out;
   int ranks = 0;
+  int restarts = 0;           ///< 0: as the configuration says
+  std::string supervised;     ///< by another process of this program, which reads this file; empty: by none
   int epochs = 0, batch = 0;  ///< 0: as the configuration says
   std::string size;           ///< "": likewise
 };
@@ -40,10 +45,26 @@ TrainingOptions options_of(const TrainArguments& arguments) {
     assignments.insert(assignments.begin(), "--size:train.sizes=[]");
   }
   if (arguments.batch > 0) set("--batch", fmt::format("batch={}", arguments.batch));
+  if (arguments.restarts > 0) set("--restarts", fmt::format("restarts={}", arguments.restarts));
   return options;
 }
 
-int train_on_rank(const TrainingOptions& options, Ranks& ranks) {
+/// Whether the configuration may ask for restarts; else the data need not be looked at before the run itself does.
+bool may_restart(const TrainArguments& arguments, const TrainingOptions& options) {
+  const auto& settings = options.run.settings;
+  return arguments.ranks > 1 || options.resume || !options.run.config.empty() ||
+         std::any_of(settings.begin(), settings.end(), [](const std::string& assignment) {
+           return assignment.find("train.restarts=") != std::string::npos;
+         });
+}
+
+int train_on_rank(const TrainArguments& arguments, const TrainingOptions& options, Ranks& ranks) {
+  if (arguments.restarts > 0 && arguments.supervised.empty() && !ranks.alone()) {
+    throw InputError(
+        "these ranks were started by a launcher, which alone can start them again", "--restarts",
+        "Leave it out; docs/distributed.md says how Slurm and Kubernetes restart a run. Or let brightnet start "
+        "the ranks of one machine: --ranks N --restarts R.");
+  }
   // A launcher forwards signals: they must not kill a rank at any time.
   std::optional<StopSignals> signals;
   if (!ranks.alone()) signals.emplace();
@@ -51,7 +72,10 @@ int train_on_rank(const TrainingOptions& options, Ranks& ranks) {
     if (!signals) signals.emplace();
     return signals->token();
   };
-  const TrainingResult run = brightnet::train(options, ranks, {.can_be_stopped = can_be_stopped});
+  std::optional<ProgressReport> progress;
+  if (!arguments.supervised.empty() && ranks.leads()) progress.emplace(arguments.supervised);
+  const TrainingResult run = brightnet::train(
+      options, ranks, {.can_be_stopped = can_be_stopped, .observer = progress ? &*progress : nullptr});
   if (run.outcome != TrainingOutcome::stopped) return static_cast<int>(ExitCode::done);
   log::info(
       "Stopped by a signal after {} steps; everything is saved. Resume with: brightnet train --resume {}",
@@ -64,12 +88,14 @@ int train(const TrainArguments& arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   keep_messages();  // for train.log: much is said before the run has a folder
   const TrainingOptions options = options_of(arguments);
-  if (must_launch(arguments.ranks)) {
-    check_training(options, arguments.ranks);  // so that an error is reported once
-    return launch(arguments.ranks);
+  if (arguments.supervised.empty() && !is_launched_rank() && may_restart(arguments, options)) {
+    const PlannedTraining plan =
+        check_training(options, std::max(arguments.ranks, 1));  // an error is reported once
+    if (plan.restarts > 0) return run_supervised(options, std::max(arguments.ranks, 1), plan.restarts);
+    if (arguments.ranks > 1) return launch(arguments.ranks);
   }
   Ranks ranks(arguments.ranks);
-  return ranks.run([&] { return train_on_rank(options, ranks); });
+  return ranks.run([&] { return train_on_rank(arguments, options, ranks); });
 }
 
 }  // namespace
@@ -112,6 +138,14 @@ void add_train(CLI::App& app, Action& action) {
   command->add_flag("--no-graph", options.no_graph, "do not use CUDA graphs on a GPU (train.graph=false)");
   take_fold(*command, options.run);
   take_ranks(*command, arguments->ranks);
+  command
+      ->add_option(
+          "--restarts", arguments->restarts,
+          "start the run again from its last saved state after its processes died, this many times at most "
+          "(train.restarts)")
+      ->type_name("N")
+      ->check(at_least(1));
+  command->add_option("--supervised", arguments->supervised)->group("");
   take_device(*command, options.device);
   take_precision(*command, options.run.precision);
   take_settings(*command, options.run.settings);

@@ -51,7 +51,7 @@ class RunRanks : public ::testing::Test {
 
 TEST_F(RunRanks, CallsMpirunWithTheProgramAndItsWordsUnchanged) {
   be_mpirun("for word in \"$@\"; do echo \"$word\"; done > " + (folder_ / "words").string());
-  EXPECT_EQ(run_ranks(3, "/bin/true", {"train", "a b.yaml", "--set", "x=$HOME"}), 0);
+  EXPECT_EQ(run_ranks(3, "/bin/true", {"train", "a b.yaml", "--set", "x=$HOME"}).code, 0);
   const std::string words = read("words");
   EXPECT_NE(words.find("-np\n3\n"), std::string::npos) << words;
   const std::string last = "/bin/true\ntrain\na b.yaml\n--set\nx=$HOME\n";
@@ -63,14 +63,14 @@ TEST_F(RunRanks, AllowsRootAsContainersHaveIt) {
   environment_.set("OMPI_ALLOW_RUN_AS_ROOT", std::nullopt);
   environment_.set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", std::nullopt);
   be_mpirun("[ \"$OMPI_ALLOW_RUN_AS_ROOT$OMPI_ALLOW_RUN_AS_ROOT_CONFIRM\" = 11 ]");
-  EXPECT_EQ(run_ranks(2, "/bin/true", {}), 0);
+  EXPECT_EQ(run_ranks(2, "/bin/true", {}).code, 0);
 }
 
 TEST_F(RunRanks, HaveTheExitCodeOfMpirun) {
   be_mpirun("exit 4");
-  EXPECT_EQ(run_ranks(2, "/bin/true", {}), 4);
+  EXPECT_EQ(run_ranks(2, "/bin/true", {}).code, 4);
   be_mpirun("kill -9 $$");
-  EXPECT_EQ(run_ranks(2, "/bin/true", {}), 128 + SIGKILL);
+  EXPECT_EQ(run_ranks(2, "/bin/true", {}).code, 128 + SIGKILL);
 }
 
 TEST_F(RunRanks, WithoutMpirunSayWhatToInstall) {
@@ -91,7 +91,7 @@ TEST_F(RunRanks, ASignalReachesMpirunAsARequestToSave) {
     be_mpirun("trap 'exit 4' USR1; trap 'exit 9' INT TERM; touch " + (folder_ / "ready").string() +
               "; while :; do sleep 0.01; done");
     std::thread sender = send_when_ready(number);
-    EXPECT_EQ(run_ranks(2, "/bin/true", {}), 4) << number;
+    EXPECT_EQ(run_ranks(2, "/bin/true", {}).code, 4) << number;
     sender.join();
   }
 }
@@ -105,7 +105,7 @@ TEST_F(RunRanks, ASecondSignalEndsThem) {
     while (!fs::exists(folder_ / "asked")) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     ::kill(::getpid(), SIGINT);
   });
-  EXPECT_EQ(run_ranks(2, "/bin/true", {}), 9);
+  EXPECT_EQ(run_ranks(2, "/bin/true", {}).code, 9);
   sender.join();
 }
 

@@ -205,5 +205,69 @@ TEST_F(FailingRanks, SignalsReachAllOfThemAndTheRunGoesOn) {
             read_file(run_.folder() / "whole/weights/last.safetensors"));
 }
 
+/// The processes directly below another.
+std::vector<pid_t> children_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/task/" + std::to_string(process) + "/children");
+  std::vector<pid_t> children;
+  for (pid_t child; file >> child;) children.push_back(child);
+  return children;
+}
+
+// `train --restarts`: what is killed is started again, and nobody can tell from the weights.
+TEST_F(FailingRanks, AreStartedAgain) {
+  const Words settings{"train.epochs=24", "evaluate.every=8"};
+  Words whole = train("run.yaml", settings);
+  whole[4] = "whole";
+  ASSERT_EQ(start(mpirun(2, whole)).wait().code, 0);
+
+  Words words = train("run.yaml", settings);
+  words.insert(words.end(), {"--ranks", "2", "--restarts", "1"});
+  const Program program = start(words);
+  ASSERT_TRUE(wait_until([&] { return epochs_done(3); })) << program.err_so_far();
+  ::kill(ranks_below(program.process()).at(1), SIGKILL);
+  const ProgramResult result = program.wait();
+  EXPECT_EQ(result.code, 0) << result.err;
+  expect_once(result.err, "is resumed from its last saved state (restart 1 of 1)");
+  EXPECT_EQ(read_file(run_.folder() / "out/weights/last.safetensors"),
+            read_file(run_.folder() / "whole/weights/last.safetensors"));
+  EXPECT_FALSE(fs::exists(run_.folder() / "out-2")) << "it began another run";
+}
+
+TEST_F(FailingRanks, ASingleProcessIsStartedAgainUntilItsRestartsAreUsedUp) {
+  const Program program = start(train("run.yaml", {"train.epochs=40000", "train.restarts=1"}));
+  ASSERT_TRUE(wait_until([&] { return epochs_done(2); })) << program.err_so_far();
+  const pid_t first = children_of(program.process()).at(0);
+  ::kill(first, SIGKILL);
+  ASSERT_TRUE(wait_until([&] {
+    const auto now = children_of(program.process());
+    return !now.empty() && now[0] != first && program.err_so_far().find("Resum") != std::string::npos;
+  })) << program.err_so_far();
+  ASSERT_TRUE(
+      wait_until([&] { return program.err_so_far().rfind("epoch ") > program.err_so_far().rfind("Resum"); }));
+  ::kill(children_of(program.process()).at(0), SIGKILL);
+  const ProgramResult result = program.wait();
+  EXPECT_EQ(result.code, 128 + SIGKILL) << result.err;
+  expect_once(result.err, "restarts are used up");
+}
+
+TEST_F(FailingRanks, AreNotStartedAgainAfterCtrlC) {
+  Words words = train("run.yaml", {"train.epochs=40000"});
+  words.insert(words.end(), {"--restarts", "3"});
+  const Program program = start(words);
+  ASSERT_TRUE(wait_until([&] { return epochs_done(2); })) << program.err_so_far();
+  ::kill(program.process(), SIGINT);
+  const ProgramResult result = program.wait();
+  EXPECT_EQ(result.code, 4) << result.err;
+  EXPECT_EQ(result.err.find("restart 1"), std::string::npos) << result.err;
+}
+
+TEST_F(FailingRanks, OfALauncherAreRestartedByTheLauncher) {
+  Words words = train("run.yaml", {});
+  words.insert(words.end(), {"--restarts", "3"});
+  const ProgramResult result = start(mpirun(2, words)).wait();
+  EXPECT_EQ(result.code, 2) << result.err;
+  expect_once(result.err, "which alone can start them again");
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -222,9 +222,24 @@ Json to_json(const Diagnosis& diagnosis) {
   return json;
 }
 
+std::vector<int> working_gpus(const Diagnosis& diagnosis) {
+  std::vector<int> working;
+  for (const GpuDiagnosis& gpu : diagnosis.gpus) {
+    const std::string name = "cuda:" + std::to_string(gpu.index);
+    const bool computes = std::none_of(
+        diagnosis.convolutions.begin(), diagnosis.convolutions.end(),
+        [&](const ConvolutionDiagnosis& c) { return c.device == name && c.health != Health::good; });
+    if (gpu.health == Health::good && computes) working.push_back(gpu.index);
+  }
+  return working;
+}
+
 MachineReport examine_machine() {
   const Diagnosis diagnosis = diagnose();
-  return {diagnosis.healthy(), {to_table(diagnosis), to_text(to_json(diagnosis))}};
+  return {.healthy = diagnosis.healthy(),
+          .answer = {to_table(diagnosis), to_text(to_json(diagnosis))},
+          .gpus = static_cast<int>(diagnosis.gpus.size()),
+          .working_gpus = working_gpus(diagnosis)};
 }
 
 }  // namespace brightnet

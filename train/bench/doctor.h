@@ -54,6 +54,9 @@ std::vector<GpuDiagnosis> diagnose_gpus(const cuda::Installation& installation);
 /// Runs a convolution there; a device that cannot be opened is `broken`, and the problem says why.
 ConvolutionDiagnosis try_convolution(const std::string& device, Precision precision);
 
+/// The GPUs that have no problem, and on which every convolution was right.
+std::vector<int> working_gpus(const Diagnosis& diagnosis);
+
 /// Inspects this machine and runs a convolution on the CPU and every usable GPU.
 Diagnosis diagnose();
 

@@ -264,6 +264,9 @@ void TrainOptions::fields(Fields& f) {
   f("bucket_mb", bucket_mb, "MiB of gradients per all-reduce").above(0);
   f("overlap", overlap, "all-reduce gradients during the backward pass; bit-identical either way");
   f("comm_timeout", comm_timeout, "seconds that a rank waits for others before the run ends").at_least(3);
+  f("restarts", restarts,
+    "times that the run is started again from its last saved state after its processes died; 0: never")
+      .at_least(0);
 }
 
 void InputOptions::fields(Fields& f) {

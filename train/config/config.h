@@ -84,6 +84,7 @@ struct TrainOptions {
   float bucket_mb = 8;             ///< MiB of gradients per all-reduce
   bool overlap = true;             ///< all-reduce during the backward pass; bit-identical either way
   float comm_timeout = 120;        ///< seconds that a rank waits for others before the run ends
+  int restarts = 0;  ///< starts after the run's processes died, by the program that started them
   void fields(Fields& f);
 };
 

@@ -26,10 +26,10 @@ bool sets_length(const std::string& key) {
 /// Keys that may change when a run is resumed.
 bool may_change(const std::string& key) {
   return sets_length(key) ||
-         begins_with_any(key,
-                         {"name", "loader.", "evaluate.", "data.root", "train.log_every", "train.save_every",
-                          "train.patience", "train.average", "train.memory_fraction", "train.micro_batch",
-                          "train.comm_timeout", "train.overlap", "train.graph", "train.recompute"});
+         begins_with_any(key, {"name", "loader.", "evaluate.", "data.root", "train.log_every",
+                               "train.save_every", "train.patience", "train.average", "train.memory_fraction",
+                               "train.micro_batch", "train.comm_timeout", "train.restarts", "train.overlap",
+                               "train.graph", "train.recompute"});
 }
 
 void refuse_changes(const RunConfig& before, const RunConfig& after) {

@@ -54,6 +54,19 @@ TEST(Diagnosis, AMachineWithoutAGpuIsHealthyWithoutItsLibraries) {
   EXPECT_TRUE(diagnosis_of(cpu_build).healthy());
 }
 
+TEST(Diagnosis, AGpuWorksWhenAllOfItsConvolutionsAreRight) {
+  Diagnosis diagnosis = diagnosis_of(machine_with_gpus(4));
+  diagnosis.gpus[0].health = Health::broken;
+  const auto convolution = [&](const std::string& device, Health health) {
+    diagnosis.convolutions.push_back({device, Precision::fp32, health, {}, "", ""});
+  };
+  convolution("cpu", Health::broken);
+  convolution("cuda:1", Health::good);
+  convolution("cuda:1", Health::broken);
+  convolution("cuda:2", Health::good);
+  EXPECT_EQ(working_gpus(diagnosis), (std::vector<int>{2, 3}));
+}
+
 TEST(Diagnosis, ADeviceThatCannotBeOpenedIsBrokenAndSaysWhy) {
   const ConvolutionDiagnosis none = try_convolution("cuda:77", Precision::fp32);
   EXPECT_EQ(none.health, Health::broken);

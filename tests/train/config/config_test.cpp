@@ -223,6 +223,7 @@ TEST_F(RunConfigFile, RefusesNumbersOutOfTheirRangeAndTakesThoseAtItsEnds) {
                                   {"train.log_every", {"0", "-1"}, {"0.5"}},
                                   {"train.bucket_mb", {"0", "-1"}, {"0.5"}},
                                   {"train.comm_timeout", {"2", "-3"}, {"3"}},
+                                  {"train.restarts", {"-1"}, {"0", "3"}},
                                   {"optimizer.rate", {"0", "-0.001"}, {"0.001"}},
                                   {"optimizer.momentum", {"-0.1", "1.1"}, {"0", "0.9"}},
                                   {"optimizer.decay", {"-0.0005"}, {"0", "0.0005"}},

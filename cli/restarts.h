@@ -1,0 +1,36 @@
+// `train --restarts R`: a run whose processes died is started again from its last saved state.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace brightnet::cli {
+
+/// How the processes of a run ended.
+struct RunEnd {
+  int code = 0;             ///< their exit code; 128 and the signal's number when a signal ended them
+  bool asked = false;       ///< the user asked them to stop
+  std::string folder = {};  ///< of the run; empty: they did not get that far
+  bool made_steps = false;
+};
+
+/// What supervise() decides on, and others do.
+struct SupervisedRun {
+  /// Starts as many ranks, which resume the run in this folder or, where it is empty, begin; waits for their end.
+  std::function<RunEnd(int ranks, const std::string& folder)> start;
+  /// How many ranks this machine can still start, at most as many as before; 0: none.
+  std::function<int(int ranks)> ranks_that_work;
+  /// Returns false if the user asked to stop meanwhile.
+  std::function<bool(int seconds)> wait;
+};
+
+/// Runs until the run ends well, is stopped, fails by the user's mistake, has failed more than `restarts` times, or fails
+/// twice without a step in between; returns its last exit code.
+int supervise(int restarts, int ranks, const SupervisedRun& run);
+
+/// CUDA_VISIBLE_DEVICES with which only some of the GPUs are seen. `visible`: what it is now, empty when it is not set;
+/// `working`: indices into the GPUs that are seen now.
+std::string visible_devices(const std::string& visible, const std::vector<int>& working);
+
+}  // namespace brightnet::cli

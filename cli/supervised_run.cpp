@@ -1,0 +1,151 @@
+#include "cli/supervised_run.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
+#include <sstream>
+
+#include <sys/wait.h>
+
+#include "brightnet/error.h"
+#include "cli/commands.h"
+#include "cli/restarts.h"
+#include "cli/run_ranks.h"
+#include "cli/stop_signals.h"
+#include "core/child_process.h"
+#include "core/files.h"
+
+namespace brightnet::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder for what the run's processes tell this one.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (fs::temp_directory_path() / "brightnet-XXXXXX").string();
+    if (!::mkdtemp(name.data()))
+      throw InputError("no folder can be made there", fs::temp_directory_path().string());
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  fs::path operator/(const char* name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+/// The lines of a file that may not be there: the folder, and "step" once one was made.
+RunEnd read_progress(const fs::path& file) {
+  RunEnd end;
+  if (!fs::exists(file)) return end;
+  std::istringstream lines(read_file(file));
+  std::getline(lines, end.folder);
+  std::string word;
+  end.made_steps = static_cast<bool>(std::getline(lines, word));
+  return end;
+}
+
+/// The GPUs as a process of its own sees them: how many there are, and which of them work.
+struct Gpus {
+  int count = 0;
+  std::vector<int> working;
+};
+
+Gpus examine_gpus(const fs::path& output) {
+  sigset_t none;
+  sigemptyset(&none);
+  const pid_t child = start_process({this_program(), "doctor", "--gpus"}, "doctor", none, output);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  Gpus gpus;
+  if (exit_code_of(status) != 0) return gpus;
+  std::istringstream words(read_file(output));
+  words >> gpus.count;
+  for (int index; words >> index;) gpus.working.push_back(index);
+  return gpus;
+}
+
+/// The largest number of ranks, at most `most`, that the run's batch can be divided among.
+int ranks_that_divide(const TrainingOptions& options, int most) {
+  for (int ranks = most; ranks > 1; --ranks) {
+    try {
+      check_training(options, ranks);
+      return ranks;
+    } catch (const InputError&) {
+    }
+  }
+  return 1;
+}
+
+bool wait_unless_stopped(int seconds) {
+  const StopSignals signals;
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  return !stopped.wait_for(lock, signals.token(), std::chrono::seconds(seconds), [] { return false; }) &&
+         !signals.received();
+}
+
+}  // namespace
+
+void ProgressReport::began(const fs::path& folder) {
+  folder_ = fs::absolute(folder);
+  write_atomically(file_, folder_.string() + '\n');
+}
+
+void ProgressReport::step(const StepReport&) {
+  if (stepped_) return;
+  stepped_ = true;
+  write_atomically(file_, folder_.string() + "\nstep\n");
+}
+
+int run_supervised(const TrainingOptions& options, int ranks, int restarts) {
+  const ScratchFolder scratch;
+  const fs::path progress = scratch / "progress";
+  TrainingOptions resumed = options;
+
+  const auto start = [&](int count, const std::string& folder) {
+    std::vector<std::string> words = arguments_of_rank();
+    if (!folder.empty()) {
+      words = {"train", "--resume", folder, "--device", options.device};
+      if (options.no_graph) words.emplace_back("--no-graph");
+      resumed = {.resume = true, .folder = folder};
+    }
+    words.insert(words.end(), {"--supervised", progress.string()});
+    std::error_code ignored;
+    fs::remove(progress, ignored);
+    const RanksEnd ranks_end = run_ranks(count, this_program(), words);
+    RunEnd end = read_progress(progress);
+    end.code = ranks_end.code;
+    end.asked = ranks_end.asked;
+    return end;
+  };
+
+  const auto ranks_that_work = [&](int before) {
+    if (options.device == "cpu") return before;
+    const Gpus gpus = examine_gpus(scratch / "gpus");
+    if (gpus.count == 0) return before;  // on the CPU, or the driver is gone, which the run itself will say
+    const auto working = static_cast<int>(gpus.working.size());
+    if (working < gpus.count) {
+      const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+      ::setenv("CUDA_VISIBLE_DEVICES", visible_devices(visible ? visible : "", gpus.working).c_str(), 1);
+    }
+    return working >= before || working == 0 ? std::min(working, before)
+                                             : ranks_that_divide(resumed, working);
+  };
+
+  return supervise(restarts, ranks,
+                   {.start = start, .ranks_that_work = ranks_that_work, .wait = wait_unless_stopped});
+}
+
+}  // namespace brightnet::cli
