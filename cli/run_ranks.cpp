@@ -40,8 +40,8 @@ int run_ranks(int ranks, const std::string& program, const std::vector<std::stri
                          std::to_string(ranks) + " ranks",
                      "--ranks", "Take one rank for each GPU, or on CPUs one for each processor at most.");
   }
-  std::vector<std::string> words{"mpirun", "--quiet", "--oversubscribe",     "--bind-to",
-                                 "none",   "-np",     std::to_string(ranks), program};
+  std::vector<std::string> words{"mpirun", "--oversubscribe",     "--bind-to", "none",
+                                 "-np",    std::to_string(ranks), program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   // Containers run as root, which mpirun refuses unless both are set.
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
@@ -49,6 +49,9 @@ int run_ranks(int ranks, const std::string& program, const std::vector<std::stri
   // Within a cluster job, mpirun would use the scheduler's allocation; `--ranks` means this machine.
   ::setenv("OMPI_MCA_ras", "^slurm,tm,lsf,gridengine", 0);
   ::setenv("OMPI_MCA_plm", "isolated", 0);
+  ::setenv("PRTE_MCA_ras", "^slurm,pbs,lsf,gridengine", 0);  // Open MPI 5
+  // `--quiet` of Open MPI 4, which 5 does not know: the ranks have said why they end.
+  ::setenv("OMPI_MCA_orte_execute_quiet", "1", 0);
 
   // Signals are held back until the handlers are installed.
   sigset_t stops, before;
@@ -70,8 +73,9 @@ int run_ranks(int ranks, const std::string& program, const std::vector<std::stri
   for (const int signal : passed_on) std::signal(signal, SIG_DFL);
   const int code = exit_code_of(status);
   if (code == 127) {
-    throw InputError("mpirun, which starts the ranks, cannot be run", "--ranks",
-                     "Install Open MPI (Debian and Ubuntu: openmpi-bin), or leave --ranks out.");
+    throw InputError(
+        "mpirun, which starts the ranks, cannot be run", "--ranks",
+        "Install Open MPI (Debian and Ubuntu: openmpi-bin; pip: 'brightnet[mpi]'), or leave --ranks out.");
   }
   return code;
 }
