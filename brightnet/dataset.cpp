@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <opencv2/core/utility.hpp>
+
 #include "core/enum_names.h"
 #include "core/error.h"
 #include "data/loader/loader.h"
@@ -27,6 +29,10 @@ LabeledImages read_images(const std::string& data, const std::string& split) {
   for (const DataProblem& problem : dataset.problems)
     read.problems.push_back(problem.where + ": " + problem.detail);
   return read;
+}
+
+void limit_image_threads() {
+  cv::setNumThreads(1);
 }
 
 class TrainingBatches::Implementation {
@@ -63,6 +69,7 @@ class TrainingBatches::Implementation {
     }
     return &batch_;
   }
+  std::shared_ptr<uint8_t> keep_pixels() { return loader_->keep_pixels(); }
   const std::vector<std::string>& classes() const { return dataset_.classes; }
   uint64_t steps_per_epoch() const { return loader_->steps_per_epoch(); }
 
@@ -84,6 +91,9 @@ TrainingBatches& TrainingBatches::operator=(TrainingBatches&&) noexcept = defaul
 
 const TrainingBatch* TrainingBatches::next() {
   return implementation_->next();
+}
+std::shared_ptr<uint8_t> TrainingBatches::keep_pixels() {
+  return implementation_->keep_pixels();
 }
 const std::vector<std::string>& TrainingBatches::classes() const {
   return implementation_->classes();
