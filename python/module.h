@@ -20,14 +20,15 @@ namespace brightnet::python {
 
 namespace nb = nanobind;
 
+/// What comes before every call of the library: the calling thread computes with the processors that the process was given.
 /// Throws InputError in a process that was forked from one that has used the library: its threads are not in this one.
-void check_process();
+void begin_call();
 bool was_forked();
 
 /// Stands for a call of the library: without the GIL, so that other Python threads run and the library's threads can log.
 class __attribute__((visibility("hidden"))) LibraryCall {
  public:
-  LibraryCall() { check_process(); }
+  LibraryCall() { begin_call(); }
 
  private:
   nb::gil_scoped_release released_;
