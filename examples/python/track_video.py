@@ -19,7 +19,8 @@ def main(weights: str, video: str, confidence: float) -> None:
     )
     for found in detector(video):
         tracked = tracker.update(found.to_supervision())
-        for box, track, name in zip(tracked.xyxy, tracked.tracker_id, tracked.data["class_name"]):
+        tracks = [] if tracked.tracker_id is None else tracked.tracker_id
+        for box, track, name in zip(tracked.xyxy, tracks, tracked.data["class_name"]):
             if track >= 0:
                 print(found.frame, track, name, *box.round(1))
 

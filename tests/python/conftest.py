@@ -14,9 +14,10 @@ except ImportError as missing:
 SOURCE = pathlib.Path(__file__).parents[2]
 PROGRAM = pathlib.Path(brightnet.__file__).parent / "bin" / "brightnet"
 
-#: A training that takes a second or two, and the same on the command line.
+#: A training that takes a second.
+MODEL = SOURCE / "tests/python/small.yaml"
 SHORT = {
-    "model": "yolov4-tiny",
+    "model": MODEL,
     "epochs": 2,
     "size": 64,
     "batch": 4,

@@ -16,7 +16,7 @@ import pytest
 
 import brightnet
 from brightnet import _log
-from conftest import SHORT, run_program
+from conftest import MODEL, SHORT, run_program
 
 
 def weights_hash(file: pathlib.Path) -> str:
@@ -87,7 +87,7 @@ def test_ctrl_c_saves_and_raises(data, tmp_path):
             print("step", step["iteration"], flush=True)
         try:
             brightnet.train(data={str(data)!r}, out={str(tmp_path / "run")!r}, on_step=on_step,
-                            **{ {**SHORT, "epochs": 1000}!r})
+                            **{ {**SHORT, "model": str(MODEL), "epochs": 100000}!r})
         except KeyboardInterrupt:
             print("interrupted", flush=True)
     """)
@@ -235,13 +235,13 @@ def test_values_of_every_type_reach_the_configuration(data, tmp_path):
 
 def test_command_python_and_cpp_train_the_same_weights(data, tmp_path, run):
     said = run_program(
-        *["train", "--model", "yolov4-tiny", "--data", data, "--epochs", 2, "--size", 64, "--batch", 4],
+        *["train", "--model", MODEL, "--data", data, "--epochs", 2, "--size", 64, "--batch", 4],
         *["--precision", "fp32", "--device", "cpu", "--out", tmp_path / "command"],
         *["--set", "train.seed=1", "evaluate.every=1", "loader.workers=1"],
     )
     assert said.returncode == 0, said.stderr
     by_cpp = subprocess.run(
-        [os.environ["BRIGHTNET_TRAIN_ONCE"], data, tmp_path / "cpp"], capture_output=True, text=True, check=True
+        [os.environ["BRIGHTNET_TRAIN_ONCE"], MODEL, data, tmp_path / "cpp"], capture_output=True, text=True, check=True
     )
     hashes = {
         "command": weights_hash(tmp_path / "command/weights/last.safetensors"),
