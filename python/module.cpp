@@ -120,8 +120,8 @@ void CallingThread::run(const std::function<void()>& work, const std::function<v
     const nb::gil_scoped_release released;
     worker.join();
   }
-  if (raised_) std::rethrow_exception(raised_);
   if (failed) std::rethrow_exception(failed);
+  if (raised_) std::rethrow_exception(raised_);
 }
 
 void CallingThread::attend(const std::function<void()>& call, const std::function<void()>& stop) {

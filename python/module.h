@@ -51,8 +51,8 @@ using Owned = std::unique_ptr<Object, DeleteWithoutGil>;
 /// the work asks it to do.
 class CallingThread {
  public:
-  /// Returns when the work has ended. `stop` is called when a signal's handler or an ask() raised, as Ctrl-C does: what they
-  /// raised is thrown when the work has ended, and otherwise what the work threw.
+  /// Returns when the work has ended. `stop` is called when a signal's handler or an ask() raised, as Ctrl-C does. When
+  /// the work has ended, what it threw is thrown, else what they raised.
   void run(const std::function<void()>& work, const std::function<void()>& stop);
   /// For the work: has `call` done on the calling thread, with the GIL, and waits for it.
   void ask(const std::function<void()>& call);

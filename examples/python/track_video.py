@@ -19,7 +19,7 @@ def main(weights: str, video: str, confidence: float) -> None:
     )
     for found in detector(video):
         tracked = tracker.update(found.to_supervision())
-        tracks = [] if tracked.tracker_id is None else tracked.tracker_id
+        tracks = () if tracked.tracker_id is None else tracked.tracker_id
         for box, track, name in zip(tracked.xyxy, tracks, tracked.data["class_name"]):
             if track >= 0:
                 print(found.frame, track, name, *box.round(1))

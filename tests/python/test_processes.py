@@ -44,12 +44,18 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
     assert done.stdout.startswith("worked"), done.stdout + done.stderr
 
 
-def test_objects_of_the_parent_end_quietly_in_a_forked_child(data):
+def test_objects_of_the_parent_end_quietly_in_a_forked_child(data, run):
     dataset = brightnet.Dataset(data, batch=2, size=64, epochs=3)
-    batches = iter(dataset)
+    held = [iter(dataset), brightnet.Detector(run.weights, device="cpu")]
+    batches = held[0]
     next(batches)
-    context = multiprocessing.get_context("fork")
-    child = context.Process(target=lambda: (batches.close(), dataset.__dict__.clear()))
+
+    def drop():
+        nonlocal batches
+        del batches
+        held.clear()
+
+    child = multiprocessing.get_context("fork").Process(target=drop)
     child.start()
     child.join(60)
     assert child.exitcode == 0
