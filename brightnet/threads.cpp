@@ -1,16 +1,13 @@
 #include "brightnet/threads.h"
 
-#include <cstdlib>
-
-#include <omp.h>
 #include <opencv2/core/utility.hpp>
 
-#include "core/processors.h"
+#include "core/threads.h"
 
 namespace brightnet {
 
-void limit_compute_threads() {
-  if (!std::getenv("OMP_NUM_THREADS")) omp_set_num_threads(usable_processors());
+void limit_openmp_threads() {
+  limit_compute_threads();
 }
 
 void limit_image_threads() {

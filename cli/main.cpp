@@ -11,9 +11,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <opencv2/core/utility.hpp>
 #include <unistd.h>
 
-#include "brightnet/threads.h"
 #include "cli/command_line.h"
 #include "cli/command_tree.h"
 #include "cli/commands.h"
@@ -23,6 +23,7 @@
 #include "core/log.h"
 #include "core/printable.h"
 #include "core/resource_folder.h"
+#include "core/threads.h"
 
 namespace {
 
@@ -166,7 +167,7 @@ int main(int count, char** arguments) {
   const PrintableOutput printable_output(std::cout);
   set_log_sink(standard_error_sink());
   set_resource_folder(resource_folder_of(this_program()));
-  limit_image_threads();
+  cv::setNumThreads(1);  // OpenCV's threads would compete with the loader's
   limit_compute_threads();
   CLI::App app("brightnet trains YOLOv4 and tiny-YOLOv4 detectors on your own images.", "brightnet");
   app.set_version_flag("--version", "brightnet " BRIGHTNET_VERSION);

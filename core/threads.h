@@ -2,10 +2,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
 
 #include <omp.h>
 
+#include "core/processors.h"
+
 namespace brightnet {
+
+/// Sets the number of compute threads to usable_processors(), unless OMP_NUM_THREADS gives it: OpenMP itself knows
+/// the affinity, but no quota. Called once, when a program starts.
+inline void limit_compute_threads() {
+  if (!std::getenv("OMP_NUM_THREADS")) omp_set_num_threads(usable_processors());
+}
 
 /// Threads of OpenMP and oneDNN: OMP_NUM_THREADS, else the processors this process may use.
 inline int compute_threads() {

@@ -66,7 +66,7 @@ bool was_forked() {
 
 void begin_call() {
   thread_local const bool limited = [] {
-    limit_compute_threads();
+    limit_openmp_threads();
     return true;
   }();
   static_cast<void>(limited);

@@ -166,6 +166,7 @@ const std::set<std::string>& what_the_program_includes() {
       "core/child_process.h",
       "core/files.h",
       "core/resource_folder.h",
+      "core/threads.h",
   };
   return headers;
 }

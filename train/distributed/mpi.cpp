@@ -15,7 +15,6 @@
 
 #include "core/error.h"
 #include "core/log.h"
-#include "core/processors.h"
 #include "core/threads.h"
 #include "train/distributed/agreement.h"
 #include "train/distributed/launched_rank.h"

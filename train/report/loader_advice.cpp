@@ -7,7 +7,6 @@
 
 #include "core/host_memory.h"
 #include "core/log.h"
-#include "core/processors.h"
 #include "core/threads.h"
 
 namespace brightnet {
