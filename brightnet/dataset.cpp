@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <opencv2/core/utility.hpp>
-
 #include "core/enum_names.h"
 #include "core/error.h"
 #include "data/loader/loader.h"
@@ -29,10 +27,6 @@ LabeledImages read_images(const std::string& data, const std::string& split) {
   for (const DataProblem& problem : dataset.problems)
     read.problems.push_back(problem.where + ": " + problem.detail);
   return read;
-}
-
-void limit_image_threads() {
-  cv::setNumThreads(1);
 }
 
 class TrainingBatches::Implementation {

@@ -40,10 +40,6 @@ BRIGHTNET_PUBLIC std::vector<std::string> split_names();
 /// is none of these, or has no such split.
 BRIGHTNET_PUBLIC LabeledImages read_images(const std::string& data, const std::string& split);
 
-/// Lets OpenCV, with which images are decoded and resized, use the calling thread alone in this process, as
-/// cv::setNumThreads(1) does: its threads would compete with the loader's.
-BRIGHTNET_PUBLIC void limit_image_threads();
-
 struct TrainingBatchOptions {
   std::string data = {};  ///< as read_images() takes it
   /// Of a configuration: "augment.mosaic=0", "train.seed=3", "loader.workers=4".
@@ -70,7 +66,7 @@ struct TrainingBatch {
 /// The batches of a training, augmented, in the order and with the random numbers that `brightnet train` has with the same
 /// seed: the sequence does not depend on the number of threads. Threads prepare them ahead. Not for use by several threads.
 ///
-/// OpenCV's own threads would compete with those of the loader: a program should call limit_image_threads().
+/// Faster after limit_image_threads() (threads.h).
 class BRIGHTNET_PUBLIC TrainingBatches {
  public:
   /// Throws InputError for data or settings that cannot be used.

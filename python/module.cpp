@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "brightnet/configuration.h"
-#include "brightnet/dataset.h"
 #include "brightnet/error.h"
 #include "brightnet/export.h"
 #include "brightnet/log.h"
 #include "brightnet/memory.h"
 #include "brightnet/models.h"
+#include "brightnet/threads.h"
 
 namespace brightnet::python {
 namespace {
@@ -64,7 +64,12 @@ bool was_forked() {
   return known != 0 && known != ::getpid();
 }
 
-void check_process() {
+void begin_call() {
+  thread_local const bool limited = [] {
+    limit_openmp_threads();
+    return true;
+  }();
+  static_cast<void>(limited);
   pid_t nobody = 0;
   user.compare_exchange_strong(nobody, ::getpid());
   if (!was_forked()) return;
@@ -76,10 +81,10 @@ void check_process() {
 }
 
 void CallingThread::run(const std::function<void()>& work, const std::function<void()>& stop) {
-  check_process();
   std::exception_ptr failed;
   std::thread worker([&] {
     try {
+      begin_call();
       work();
     } catch (...) {
       failed = std::current_exception();
@@ -115,8 +120,8 @@ void CallingThread::run(const std::function<void()>& work, const std::function<v
     const nb::gil_scoped_release released;
     worker.join();
   }
-  if (raised_) std::rethrow_exception(raised_);
   if (failed) std::rethrow_exception(failed);
+  if (raised_) std::rethrow_exception(raised_);
 }
 
 void CallingThread::attend(const std::function<void()>& call, const std::function<void()>& stop) {

@@ -20,14 +20,15 @@ namespace brightnet::python {
 
 namespace nb = nanobind;
 
+/// What comes before every call of the library: the calling thread computes with the processors that the process was given.
 /// Throws InputError in a process that was forked from one that has used the library: its threads are not in this one.
-void check_process();
+void begin_call();
 bool was_forked();
 
 /// Stands for a call of the library: without the GIL, so that other Python threads run and the library's threads can log.
 class __attribute__((visibility("hidden"))) LibraryCall {
  public:
-  LibraryCall() { check_process(); }
+  LibraryCall() { begin_call(); }
 
  private:
   nb::gil_scoped_release released_;
@@ -50,8 +51,8 @@ using Owned = std::unique_ptr<Object, DeleteWithoutGil>;
 /// the work asks it to do.
 class CallingThread {
  public:
-  /// Returns when the work has ended. `stop` is called when a signal's handler or an ask() raised, as Ctrl-C does: what they
-  /// raised is thrown when the work has ended, and otherwise what the work threw.
+  /// Returns when the work has ended. `stop` is called when a signal's handler or an ask() raised, as Ctrl-C does. When
+  /// the work has ended, what it threw is thrown, else what they raised.
   void run(const std::function<void()>& work, const std::function<void()>& stop);
   /// For the work: has `call` done on the calling thread, with the GIL, and waits for it.
   void ask(const std::function<void()>& call);

@@ -132,7 +132,15 @@ nb::dict evaluate_weights(const Weights& weights, const std::string& data, Evalu
   std::atomic<bool> stopped = false;
   options.progress = [&](int64_t, int64_t) { return !stopped; };
   Scores scores;
-  caller.run([&] { scores = evaluate(weights, data, options); }, [&] { stopped = true; });
+  caller.run(
+      [&] {
+        try {
+          scores = evaluate(weights, data, options);
+        } catch (const InputError&) {
+          if (!stopped) throw;  // that it was stopped is known
+        }
+      },
+      [&] { stopped = true; });
   nb::dict dict = dict_of(scores);
   dict["loss"] = scores.loss;
   return dict;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 from collections.abc import Iterator
@@ -74,5 +75,5 @@ class Dataset:
 
     def __iter__(self) -> Iterator[Batch]:
         batches, self._first = self._first or _brightnet.TrainingBatches(*self._options), None
-        while (batch := batches.next()) is not None:
-            yield Batch(*batch)
+        # Nothing here holds a batch while the next one is made.
+        return itertools.starmap(Batch, iter(batches.next, None))
