@@ -63,6 +63,7 @@ class TrainingBatches::Implementation {
     }
     return &batch_;
   }
+  std::shared_ptr<uint8_t> keep_pixels() { return loader_->keep_pixels(); }
   const std::vector<std::string>& classes() const { return dataset_.classes; }
   uint64_t steps_per_epoch() const { return loader_->steps_per_epoch(); }
 
@@ -84,6 +85,9 @@ TrainingBatches& TrainingBatches::operator=(TrainingBatches&&) noexcept = defaul
 
 const TrainingBatch* TrainingBatches::next() {
   return implementation_->next();
+}
+std::shared_ptr<uint8_t> TrainingBatches::keep_pixels() {
+  return implementation_->keep_pixels();
 }
 const std::vector<std::string>& TrainingBatches::classes() const {
   return implementation_->classes();

@@ -66,7 +66,7 @@ struct TrainingBatch {
 /// The batches of a training, augmented, in the order and with the random numbers that `brightnet train` has with the same
 /// seed: the sequence does not depend on the number of threads. Threads prepare them ahead. Not for use by several threads.
 ///
-/// OpenCV's own threads would compete with those of the loader: a program that has them should call cv::setNumThreads(1).
+/// Faster after limit_image_threads() (threads.h).
 class BRIGHTNET_PUBLIC TrainingBatches {
  public:
   /// Throws InputError for data or settings that cannot be used.
@@ -78,6 +78,9 @@ class BRIGHTNET_PUBLIC TrainingBatches {
   /// The next batch, or nullptr after the last. It is valid until the next call. Throws InputError for an image that
   /// vanished or broke since the data set was read.
   const TrainingBatch* next();
+  /// The pixels of the batch that next() gave, for as long as the pointer or a copy of it lives, which may be longer than
+  /// this object; they may be written. Later batches get other memory. To be called at most once a batch.
+  std::shared_ptr<uint8_t> keep_pixels();
 
   const std::vector<std::string>& classes() const;
   uint64_t steps_per_epoch() const;

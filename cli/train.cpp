@@ -6,8 +6,6 @@
 #include <memory>
 #include <optional>
 
-#include <fmt/format.h>
-
 #include "cli/commands.h"
 #include "cli/stop_signals.h"
 #include "cli/supervised_run.h"
@@ -21,31 +19,16 @@ struct TrainArguments {
   TrainingOptions options;
   std::string resume, out;
   int ranks = 0;
-  int restarts = 0;           ///< 0: as the configuration says
-  std::string supervised;     ///< by another process of this program, which reads this file; empty: by none
-  int epochs = 0, batch = 0;  ///< 0: as the configuration says
-  std::string size;           ///< "": likewise
+  int restarts = 0;        ///< 0: as the configuration says
+  std::string supervised;  ///< by another process of this program, which reads this file; empty: by none
 };
 
 TrainingOptions options_of(const TrainArguments& arguments) {
   TrainingOptions options = arguments.options;
   options.folder = options.resume ? arguments.resume : arguments.out;
   options.out = arguments.out;
-  auto& assignments = options.run.settings;
-  const auto set = [&](const char* option, const std::string& assignment) {
-    assignments.push_back(fmt::format("{}:train.{}", option, assignment));
-  };
-  if (arguments.epochs > 0) {
-    set("--epochs", fmt::format("epochs={}", arguments.epochs));
-    set("--epochs", "iterations=0");  // the length of a .cfg, which would win
-  }
-  if (!arguments.size.empty()) {
-    set("--size", "size=" + arguments.size);
-    // In the place of the sizes in the file, but not of those of a --set.
-    assignments.insert(assignments.begin(), "--size:train.sizes=[]");
-  }
-  if (arguments.batch > 0) set("--batch", fmt::format("batch={}", arguments.batch));
-  if (arguments.restarts > 0) set("--restarts", fmt::format("restarts={}", arguments.restarts));
+  if (arguments.restarts > 0)
+    options.run.settings.push_back("--restarts:train.restarts=" + std::to_string(arguments.restarts));
   return options;
 }
 
@@ -107,14 +90,14 @@ void add_train(CLI::App& app, Action& action) {
   take_config(*command, options.run);
   take_model(*command, options.run);
   take_data(*command, options.run.data);
-  command->add_option("--epochs", arguments->epochs, "passes over the training images (train.epochs)")
+  command->add_option("--epochs", options.epochs, "passes over the training images (train.epochs)")
       ->type_name("N")
       ->check(at_least(1));
   command
-      ->add_option("--size", arguments->size,
+      ->add_option("--size", options.size,
                    "input in pixels: N, HxW (the height first), or auto: by the images' shapes (train.size)")
       ->type_name("N|HxW|auto");
-  command->add_option("--batch", arguments->batch, "images of an optimizer step (train.batch)")
+  command->add_option("--batch", options.batch, "images of an optimizer step (train.batch)")
       ->type_name("N")
       ->check(at_least(1));
   command

@@ -6,11 +6,21 @@
 
 namespace brightnet {
 
+/// The folder of Python's packages ("site-packages") that this code was installed into by pip; empty elsewhere.
+/// Libraries of other wheels lie in it.
+std::string python_packages();
+/// The same of code in this `file`.
+std::string python_packages_above(const std::string& file);
+
 class SharedLibrary {
  public:
+  /// Whether libraries that are loaded later also find its symbols.
+  enum class Symbols { local, global };
+
   /// Loads `name` ("libcudnn.so.9") from the loader's search path (LD_LIBRARY_PATH, system folders), else
   /// from the first of `folders` that has it. Does not throw when it cannot be loaded: check loaded().
-  explicit SharedLibrary(std::string name, const std::vector<std::string>& folders = {});
+  explicit SharedLibrary(std::string name, const std::vector<std::string>& folders = {},
+                         Symbols symbols = Symbols::local);
   SharedLibrary(const SharedLibrary&) = delete;
   SharedLibrary& operator=(const SharedLibrary&) = delete;
 

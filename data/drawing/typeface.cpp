@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,8 @@
 #include FT_FREETYPE_H
 #include FT_OUTLINE_H
 #include FT_TRUETYPE_TABLES_H
+
+#include "core/resource_folder.h"
 
 namespace brightnet {
 namespace {
@@ -56,10 +59,16 @@ bool is_invisible(char32_t c) {
   return c < 0x20 || c == 0x7F || (c >= 0x200B && c <= 0x200F) || (c >= 0xFE00 && c <= 0xFE0F);
 }
 
-/// The typefaces that were found, opened once.
+/// The typefaces of the system and of share/brightnet/fonts that were found, opened once.
 class Typefaces {
  public:
-  Typefaces() {
+  Typefaces() : config_(FcConfigCreate()) {
+    // Of a system without a configuration of fonts nothing is said: those of wheels are there all the same.
+    FcConfigParseAndLoad(config_, nullptr, FcFalse);
+    FcConfigBuildFonts(config_);
+    std::error_code failed;
+    for (const auto& file : std::filesystem::directory_iterator(resource_folder() / "fonts", failed))
+      FcConfigAppFontAddFile(config_, reinterpret_cast<const FcChar8*>(file.path().c_str()));
     if (FT_Init_FreeType(&library_) != 0) return;
     regular_ = find(0, false);
     bold_ = find(0, true);
@@ -92,10 +101,10 @@ class Typefaces {
       FcPatternAddCharSet(wish, FC_CHARSET, characters);
       FcCharSetDestroy(characters);
     }
-    FcConfigSubstitute(nullptr, wish, FcMatchPattern);
+    FcConfigSubstitute(config_, wish, FcMatchPattern);
     FcDefaultSubstitute(wish);
     FcResult result{};
-    if (FcPattern* match = FcFontMatch(nullptr, wish, &result)) {
+    if (FcPattern* match = FcFontMatch(config_, wish, &result)) {
       FcChar8* file = nullptr;
       int index = 0, weight = FC_WEIGHT_REGULAR;
       FcPatternGetInteger(match, FC_INDEX, 0, &index);
@@ -123,6 +132,7 @@ class Typefaces {
     return face;
   }
 
+  FcConfig* config_;
   FT_Library library_ = nullptr;
   Face regular_, bold_;
   std::map<std::pair<std::string, int>, Face> opened_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -20,18 +21,39 @@ namespace {
 
 constexpr std::align_val_t buffer_alignment{64};
 
-// Owns the memory of a batch's pixels.
-class Buffer {
+// Memory for the pixels of a batch. What the consumer kept comes back when it is done with it, also after the loader.
+class Buffers : public std::enable_shared_from_this<Buffers> {
  public:
-  Buffer(const BufferSource& source, size_t bytes) : source_(source), data_(source.allocate(bytes)) {}
-  ~Buffer() { source_.release(data_); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  uint8_t* pixels() const { return static_cast<uint8_t*>(data_); }
+  Buffers(BufferSource source, size_t bytes) : source_(std::move(source)), bytes_(bytes) {}
+  ~Buffers() {
+    for (void* data : spare_) source_.release(data);
+  }
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+
+  std::shared_ptr<uint8_t> get() {
+    return {static_cast<uint8_t*>(take()),
+            [owner = shared_from_this()](uint8_t* data) { owner->give(data); }};
+  }
 
  private:
-  const BufferSource& source_;
-  void* data_;
+  void* take() {
+    const std::lock_guard lock(mutex_);
+    if (spare_.empty()) return source_.allocate(bytes_);
+    void* const data = spare_.back();
+    spare_.pop_back();
+    return data;
+  }
+  void give(void* data) {
+    constexpr size_t most_spare = 2;
+    const std::lock_guard lock(mutex_);
+    spare_.size() < most_spare ? spare_.push_back(data) : source_.release(data);
+  }
+
+  const BufferSource source_;
+  const size_t bytes_;
+  std::mutex mutex_;
+  std::vector<void*> spare_;
 };
 
 // The size that keeps at least one source pixel per input pixel, even in the smallest crop.
@@ -94,6 +116,7 @@ class Loader::Implementation {
         sampler_(static_cast<int>(setup_.dataset->images.size()), setup_.batch, setup_.part, setup_.seed,
                  setup_.steps_per_epoch),
         cache_(*setup_.dataset, cache_bytes(setup_.loader.cache()), needed_size(setup_), setup_.channels),
+        buffers_(std::make_shared<Buffers>(setup_.buffers, batch_bytes(setup_))),
         end_(end_of(setup_, sampler_.steps_per_epoch())),
         first_step_(setup_.start_epoch * sampler_.steps_per_epoch() + setup_.start_step) {
     const int workers = setup_.loader.threads();
@@ -101,7 +124,7 @@ class Loader::Implementation {
       makers_.push_back(std::make_unique<SampleMaker>(*setup_.dataset, setup_.augment, cache_));
     slots_.resize(slots_of(setup_.loader));
     for (Slot& slot : slots_) {
-      slot.buffer = std::make_unique<Buffer>(setup_.buffers, batch_bytes(setup_));
+      slot.pixels = buffers_->get();
       slot.batch.truths.resize(static_cast<size_t>(setup_.batch));
     }
     BatchQueue::Work work;
@@ -120,7 +143,15 @@ class Loader::Implementation {
 
   const Batch* next() {
     const int slot = queue_->next();
-    return slot < 0 ? nullptr : &slots_[static_cast<size_t>(slot)].batch;
+    current_ = slot < 0 ? nullptr : &slots_[static_cast<size_t>(slot)];
+    return current_ ? &current_->batch : nullptr;
+  }
+
+  // Workers do not touch the consumer's slot before the next call of next().
+  std::shared_ptr<uint8_t> keep_pixels() {
+    BRIGHTNET_CHECK(current_ && current_->batch.pixels == current_->pixels.get(),
+                    "a batch's pixels are kept once");
+    return std::exchange(current_->pixels, buffers_->get());
   }
 
   void set_end(const RunEnd& end) {
@@ -136,7 +167,7 @@ class Loader::Implementation {
 
  private:
   struct Slot {
-    std::unique_ptr<Buffer> buffer;
+    std::shared_ptr<uint8_t> pixels;
     std::vector<SamplePosition> samples;
     bool plain = false;
     Batch batch;
@@ -157,7 +188,7 @@ class Loader::Implementation {
     batch.height = size.height;
     batch.width = size.width;
     batch.channels = setup_.channels;
-    batch.pixels = slot.buffer->pixels();
+    batch.pixels = slot.pixels.get();
     batch.real = static_cast<int>(std::count_if(slot.samples.begin(), slot.samples.end(),
                                                 [](const auto& sample) { return sample.real; }));
     return batch.count;
@@ -187,10 +218,12 @@ class Loader::Implementation {
   const Setup setup_;
   Sampler sampler_;
   ImageCache cache_;
+  const std::shared_ptr<Buffers> buffers_;
   RunEnd end_;  // changed while no batch is being opened
   const uint64_t first_step_;
   std::vector<std::unique_ptr<SampleMaker>> makers_;  // one for each worker
   std::vector<Slot> slots_;
+  Slot* current_ = nullptr;            // the consumer's
   std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
 };
 
@@ -225,6 +258,10 @@ const Batch* Loader::next() {
 
 void Loader::set_end(const RunEnd& end) {
   implementation_->set_end(end);
+}
+
+std::shared_ptr<uint8_t> Loader::keep_pixels() {
+  return implementation_->keep_pixels();
 }
 
 double Loader::waited_seconds() const {

@@ -86,6 +86,9 @@ class Loader {
   /// The next batch, or nullptr after the last. It is valid until the next call.
   /// Rethrows what a worker threw (an image that vanished or broke since the data set was read).
   const Batch* next();
+  /// The memory of that batch's pixels, for as long as a copy of the pointer lives; later batches get other memory. To be
+  /// called at most once a batch.
+  std::shared_ptr<uint8_t> keep_pixels();
   /// Moves the end. Later batches are those of a loader that was made with this end, also where they had
   /// already been prepared.
   void set_end(const RunEnd& end);

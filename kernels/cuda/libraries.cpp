@@ -8,6 +8,9 @@ std::vector<std::string> library_folders() {
   std::vector<std::string> folders;
   std::istringstream list(BRIGHTNET_CUDA_LIBRARY_FOLDERS);
   for (std::string folder; std::getline(list, folder, ':');) folders.push_back(folder);
+  if (const std::string packages = python_packages(); !packages.empty()) {
+    for (const char* library : {"cudnn", "nccl"}) folders.push_back(packages + "/nvidia/" + library + "/lib");
+  }
   return folders;
 }
 

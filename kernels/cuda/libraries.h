@@ -8,7 +8,8 @@
 
 namespace brightnet::cuda {
 
-/// Folders of the cuDNN and NCCL that this build used; searched after the system's.
+/// Folders of the cuDNN and NCCL that this build used, and of NVIDIA's wheels beside it ('brightnet[cuda]'); searched
+/// after the system's.
 std::vector<std::string> library_folders();
 
 /// libcudnn.so.9, loaded at the first call.

@@ -1,5 +1,7 @@
 #include "brightnet/train.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "brightnet/dataset.h"
@@ -207,6 +209,52 @@ TEST_F(TrainOf, ReadsLabelsAndYieldsTheBatchesOfATraining) {
   }
   wanted.batch = 0;
   EXPECT_THROW(TrainingBatches{wanted}, InputError);
+}
+
+TEST_F(TrainOf, PixelsThatAreKeptOutliveTheirBatchAndTheLoader) {
+  for (const char* workers : {"loader.workers=0", "loader.workers=2"}) {
+    std::vector<std::pair<std::shared_ptr<uint8_t>, std::vector<uint8_t>>> kept;
+    std::set<uint8_t*> places;
+    {
+      TrainingBatches batches({.data = run_.config().string(),
+                               .settings = {workers},
+                               .batch = 4,
+                               .height = 32,
+                               .width = 32,
+                               .epochs = 3});
+      while (const TrainingBatch* batch = batches.next()) {
+        const std::shared_ptr<uint8_t> pixels = batches.keep_pixels();
+        ASSERT_EQ(pixels.get(), batch->pixels);
+        places.insert(pixels.get());
+        kept.emplace_back(pixels, std::vector<uint8_t>(pixels.get(), pixels.get() + 4 * 32 * 32 * 3));
+        EXPECT_THROW(batches.keep_pixels(), std::logic_error);
+      }
+    }
+    ASSERT_EQ(kept.size(), 9u);
+    EXPECT_EQ(places.size(), 9u);
+    for (const auto& [pixels, copy] : kept)
+      EXPECT_TRUE(std::equal(copy.begin(), copy.end(), pixels.get())) << workers;
+  }
+}
+
+TEST_F(TrainOf, ItsShorthandsAreThoseOfTheCommand) {
+  TrainingOptions shorthands = options();
+  shorthands.epochs = 1;
+  shorthands.size = "32x64";
+  shorthands.batch = 6;
+  const TrainingResult result = train(shorthands);
+  EXPECT_EQ(result.epochs, 1);
+  EXPECT_EQ(result.iterations, 2);
+  const Weights weights = Weights::open(result.weights);
+  EXPECT_EQ(weights.input_height(), 32);
+  EXPECT_EQ(weights.input_width(), 64);
+  shorthands.batch = -1;
+  try {
+    train(shorthands);
+    FAIL() << "a batch below 1";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("--batch"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

@@ -49,5 +49,17 @@ TEST(SharedLibrary, LooksIntoTheFoldersGiven) {
   EXPECT_NE(library.symbol("cos"), nullptr);
 }
 
+TEST(SharedLibrary, FindsTheFolderOfPythonsPackagesThatItWasInstalledInto) {
+  EXPECT_EQ(python_packages_above("/home/u/venv/lib/python3.11/site-packages/brightnet/bin/brightnet"),
+            "/home/u/venv/lib/python3.11/site-packages");
+  EXPECT_EQ(
+      python_packages_above("/usr/local/lib/python3.11/dist-packages/brightnet/lib/libbrightnet.so.0.1"),
+      "/usr/local/lib/python3.11/dist-packages");
+  EXPECT_EQ(python_packages_above("/usr/local/bin/brightnet"), "");
+  EXPECT_EQ(python_packages_above("site-packages"), "site-packages");
+  EXPECT_EQ(python_packages_above(""), "");
+  EXPECT_EQ(python_packages(), "");
+}
+
 }  // namespace
 }  // namespace brightnet

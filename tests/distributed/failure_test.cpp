@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 
+#include "core/shared_library.h"
 #include "tests/distributed/job.h"
+#include "tests/environment.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_weights.h"
 
@@ -180,6 +182,28 @@ TEST_F(FailingRanks, AnotherNumberThanTheLaunchersIsRefused) {
     EXPECT_EQ(result.code, 2) << result.err;
     expect_once(result.err, "--ranks asks for 3 ranks, and a launcher has started 2");
   }
+}
+
+TEST_F(FailingRanks, WithoutOpenMpiSayWhatToInstall) {
+  const fs::path folder = run_.folder() / "mpi";
+  fs::create_directories(folder);
+  Environment environment;
+  environment.set("OMPI_COMM_WORLD_SIZE", "2");
+  environment.set("LD_LIBRARY_PATH", folder.string());
+  write_atomically(folder / "libmpi.so.40", "this is no library");
+  ProgramResult result = start(train("run.yaml", {})).wait();
+  EXPECT_EQ(result.code, 3) << result.err;
+  expect_once(result.err, "openmpi-bin");
+  // A library of that name which is not Open MPI.
+  fs::copy_file(SharedLibrary("libm.so.6").path(), folder / "libmpi.so.40",
+                fs::copy_options::overwrite_existing);
+  result = start(train("run.yaml", {})).wait();
+  EXPECT_EQ(result.code, 3) << result.err;
+  expect_once(result.err, (folder / "libmpi.so.40").string() + " has no MPI_Init_thread");
+  // Who is no rank needs none.
+  environment.set("OMPI_COMM_WORLD_SIZE", std::nullopt);
+  result = start(train("run.yaml", {})).wait();
+  EXPECT_EQ(result.code, 0) << result.err;
 }
 
 TEST_F(FailingRanks, SignalsReachAllOfThemAndTheRunGoesOn) {

@@ -47,15 +47,15 @@ TEST(Doctor, AMachineWithoutAGpuIsHealthy) {
   EXPECT_EQ(run_program({"doctor"}, own_folder()).code, 0);
 }
 
-// It must start where none of CUDA's libraries are, so none may be what the loader needs.
-TEST(Doctor, TheProgramIsLinkedWithNoneOfCudasLibraries) {
+// It must start where neither CUDA's libraries nor MPI are, so none may be what the loader needs.
+TEST(Doctor, TheProgramIsLinkedWithNoneOfCudasLibrariesAndNoMpi) {
   const auto folder = own_folder();
   const std::string list = (folder / "libraries.txt").string();
   const std::string command = "LC_ALL=C ldd '" + testing::program().string() + "' >'" + list + "' 2>&1";
   ASSERT_EQ(std::system(command.c_str()), 0);
   const std::string libraries = read_file(list);
   EXPECT_NE(libraries.find("libdnnl"), std::string::npos) << libraries;
-  for (const char* name : {"libcuda", "libcudart", "libcudnn", "libnccl", "libcublas", "libnvrtc"})
+  for (const char* name : {"libcuda", "libcudart", "libcudnn", "libnccl", "libcublas", "libnvrtc", "libmpi"})
     EXPECT_EQ(libraries.find(name), std::string::npos) << name << " in:\n" << libraries;
 }
 

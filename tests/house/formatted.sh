@@ -7,6 +7,6 @@ case $("${program:-false}" --version 2>/dev/null) in
   *"version 14."*) ;;
   *) echo "Skipped: there is no clang-format 14."; exit 77 ;;
 esac
-for folder in core kernels layers data formats detect train brightnet cli tests; do
+for folder in core kernels layers data formats detect train brightnet cli python tests; do
   find $folder -name '*.cpp' -o -name '*.h' -o -name '*.cu'
 done | xargs -n 50 "$program" --dry-run --Werror

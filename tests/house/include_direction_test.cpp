@@ -1,6 +1,6 @@
 // The house stands by its includes: a floor includes only floors below it, a room of a floor only rooms
 // listed before it, nobody a header that another folder keeps private, the program only public headers and what
-// prints, and the product nothing of tests/.
+// prints, the Python module only public headers, and the product nothing of tests/.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -33,6 +33,7 @@ const std::map<std::string, std::vector<std::string>>& floors() {
       {"train", {"core", "kernels", "layers", "data", "formats", "detect"}},
       {"brightnet", {"core", "kernels", "layers", "data", "formats", "detect", "train"}},
       {"cli", {"core", "kernels", "layers", "data", "formats", "detect", "train", "brightnet"}},
+      {"python", {"brightnet"}},
   };
   return below;
 }
@@ -77,6 +78,7 @@ const std::vector<std::string>& rooms() {
       "train/bench",
       "brightnet",  // the public interface
       "cli",
+      "python",
   };
   return order;
 }
@@ -184,6 +186,10 @@ std::string problem_of(const std::string& file, const std::string& included, con
   if (floor_of(file) == "cli" && to_floor != "cli" && to_floor != "brightnet" &&
       !what_the_program_includes().contains(included))
     return "the program includes public headers and what prints";
+  const std::string owner = private_to(target->second);
+  const bool owned = owner.empty() || from == owner || from.starts_with(owner + '/');
+  if (floor_of(file) == "python" && to_floor != "python")
+    return to_floor == "brightnet" && owned ? "" : "the Python module includes public headers alone";
   const auto& below = floors().at(floor_of(file));
   const bool same_floor = floor_of(file) == floor_of(to);
   if (!same_floor && std::find(below.begin(), below.end(), floor_of(to)) == below.end())
@@ -196,10 +202,7 @@ std::string problem_of(const std::string& file, const std::string& included, con
       return room + "/ is no room that this test lists: say where it stands";
   }
   if (same_floor && place(to) > place(from)) return from + "/ stands below " + to + "/";
-  const std::string owner = private_to(target->second);
-  if (!owner.empty() && from != owner && !from.starts_with(owner + '/'))
-    return "that header is private to " + owner + "/";
-  return "";
+  return owned ? "" : "that header is private to " + owner + "/";
 }
 
 std::vector<std::string> problems_in(const Texts& texts) {
@@ -247,6 +250,8 @@ TEST(IncludeDirection, AnOffendingIncludeIsNamed) {
                    {"core/log.h", "#pragma once\n"},
                    {"cli/g.h", "#include \"brightnet/open.h\"\n#include \"core/log.h\"\n"},
                    {"cli/g.cpp", "#include \"cli/g.h\"\n"},
+                   {"python/h.h", "// (private to python/)\n#include \"brightnet/error.h\"\n"},
+                   {"python/h.cpp", "#include \"python/h.h\"\n#include \"brightnet/open.h\"\n"},
                    {"train/loop/e.h", "#include \"train/run/d.h\"\n#include \"data/b.h\"\n"}};
   EXPECT_EQ(problems_in(good), std::vector<std::string>{});
   const auto problem = [&](const std::string& file, const std::string& included) {
@@ -281,6 +286,10 @@ TEST(IncludeDirection, AnOffendingIncludeIsNamed) {
             "cli/g.cpp includes \"train/run/d.h\": the program includes public headers and what prints");
   EXPECT_EQ(problem("cli/g.cpp", "core/a.h"),
             "cli/g.cpp includes \"core/a.h\": the program includes public headers and what prints");
+  EXPECT_EQ(problem("python/h.cpp", "core/a.h"),
+            "python/h.cpp includes \"core/a.h\": the Python module includes public headers alone");
+  EXPECT_EQ(problem("python/h.cpp", "brightnet/own.h"),
+            "python/h.cpp includes \"brightnet/own.h\": the Python module includes public headers alone");
   EXPECT_EQ(
       problem("train/cellar/f.h", "core/a.h"),
       "train/cellar/f.h includes \"core/a.h\": train/cellar/ is no room that this test lists: say where it "
@@ -298,6 +307,17 @@ TEST(IncludeDirection, TheProgramUsesNoOtherLibraries) {
       const bool switches = line.find("opencv2/core/util") != std::string::npos;
       EXPECT_TRUE(library == "CLI" || library == "fmt" || library == "sys" || switches)
           << file << ": " << line;
+    }
+  }
+}
+
+TEST(IncludeDirection, ThePythonModuleUsesNanobindAlone) {
+  for (const auto& [file, text] : product()) {
+    if (!file.starts_with("python/")) continue;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("#include <") || line.find('/') == std::string::npos) continue;
+      EXPECT_TRUE(line.starts_with("#include <nanobind/")) << file << ": " << line;
     }
   }
 }

@@ -68,17 +68,17 @@ MpiCommunicator::MpiCommunicator() {
   // A rank that waits inside MPI yields its core to ranks that compute. Does not override the user's setting.
   ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   int provided = MPI_THREAD_SINGLE;
-  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-  MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  mpi().init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+  mpi().comm_rank(mpi().world, &rank_);
+  mpi().comm_size(mpi().world, &size_);
   if (provided < MPI_THREAD_MULTIPLE) {
-    MPI_Finalize();
+    mpi().finalize();
     throw DeviceError("this MPI does not let several threads call it (MPI_THREAD_MULTIPLE)", "",
                       "Use an Open MPI built with threads, as Debian's and Ubuntu's openmpi-bin is.");
   }
   for (MPI_Comm* communicator : {&calls_, &buckets_, &watch_}) {
-    MPI_Comm_dup(MPI_COMM_WORLD, communicator);
-    MPI_Comm_set_errhandler(*communicator, MPI_ERRORS_RETURN);
+    mpi().comm_dup(mpi().world, communicator);
+    mpi().comm_set_errhandler(*communicator, mpi().errors_return);
   }
   std::vector<RankPlace> places = meet();
   watchdog_ = std::make_unique<Watchdog>(watch_, std::move(places),
@@ -92,8 +92,8 @@ MpiCommunicator::~MpiCommunicator() {
   watchdog_.reset();
   // Without the watchdog, this ends the rank if another one dies now.
   const Deadline deadline(parting, "");
-  for (MPI_Comm* communicator : {&calls_, &buckets_, &watch_}) MPI_Comm_free(communicator);
-  MPI_Finalize();
+  for (MPI_Comm* communicator : {&calls_, &buckets_, &watch_}) mpi().comm_free(communicator);
+  mpi().finalize();
 }
 
 std::vector<RankPlace> MpiCommunicator::meet() {
@@ -122,20 +122,21 @@ void MpiCommunicator::wait_in(Watchdog::Lane lane, const char* what, const std::
   }
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
-  MPI_Error_string(status, text, &length);
+  mpi().error_string(status, text, &length);
   if (!watchdog_) throw Error(ExitCode::internal, std::string("MPI failed in ") + what + ": " + text, "", "");
   watchdog_->fail(watchdog_->name(rank_) + " failed in " + what + ": " + text);
 }
 
 void MpiCommunicator::all_reduce(std::span<double> values) {
   wait_in(Watchdog::calls, "a sum over ranks", [&] {
-    return MPI_Allreduce(MPI_IN_PLACE, values.data(), mpi_count(values.size()), MPI_DOUBLE, MPI_SUM, calls_);
+    return mpi().allreduce(MPI_IN_PLACE, values.data(), mpi_count(values.size()), mpi().double_type,
+                           mpi().sum, calls_);
   });
 }
 
 void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
   wait_in(Watchdog::calls, "a broadcast",
-          [&] { return MPI_Bcast(bytes.data(), mpi_count(bytes.size()), MPI_BYTE, root, calls_); });
+          [&] { return mpi().bcast(bytes.data(), mpi_count(bytes.size()), mpi().byte_type, root, calls_); });
 }
 
 std::vector<std::string> MpiCommunicator::all_gather(std::string_view bytes) {
@@ -143,7 +144,7 @@ std::vector<std::string> MpiCommunicator::all_gather(std::string_view bytes) {
   std::vector<int> counts(static_cast<size_t>(size_)), offsets(static_cast<size_t>(size_));
   std::string all;
   wait_in(Watchdog::calls, "a gathering over all ranks", [&] {
-    const int status = MPI_Allgather(&own, 1, MPI_INT, counts.data(), 1, MPI_INT, calls_);
+    const int status = mpi().allgather(&own, 1, mpi().int_type, counts.data(), 1, mpi().int_type, calls_);
     if (status != MPI_SUCCESS) return status;
     size_t total = 0;
     for (size_t i = 0; i < counts.size(); ++i) {
@@ -151,8 +152,8 @@ std::vector<std::string> MpiCommunicator::all_gather(std::string_view bytes) {
       total += static_cast<size_t>(counts[i]);
     }
     all.resize(total);
-    return MPI_Allgatherv(bytes.data(), own, MPI_BYTE, all.data(), counts.data(), offsets.data(), MPI_BYTE,
-                          calls_);
+    return mpi().allgatherv(bytes.data(), own, mpi().byte_type, all.data(), counts.data(), offsets.data(),
+                            mpi().byte_type, calls_);
   });
   std::vector<std::string> each;
   for (size_t i = 0; i < counts.size(); ++i) {
@@ -162,7 +163,7 @@ std::vector<std::string> MpiCommunicator::all_gather(std::string_view bytes) {
 }
 
 void MpiCommunicator::barrier() {
-  wait_in(Watchdog::calls, "a barrier", [&] { return MPI_Barrier(calls_); });
+  wait_in(Watchdog::calls, "a barrier", [&] { return mpi().barrier(calls_); });
 }
 
 // The same failure hits several ranks at about the same time: the others leave the report to rank 0.
@@ -178,7 +179,7 @@ void MpiCommunicator::fail(const std::string& message, int exit_code) {
 
 void MpiCommunicator::end(int exit_code) {
   watchdog_->leave();
-  MPI_Abort(MPI_COMM_WORLD, exit_code);
+  mpi().abort(mpi().world, exit_code);
   ::_exit(exit_code);
 }
 
@@ -187,9 +188,9 @@ std::unique_ptr<Communicator> open_communicator() {
   if (!launched.is_rank) return std::make_unique<SoloCommunicator>();
   auto communicator = std::make_unique<MpiCommunicator>();
   if (launched.size > 1 && communicator->size() != launched.size) {
-    throw DeviceError(std::to_string(launched.size) + " ranks were started and MPI sees " +
+    throw DeviceError(std::to_string(launched.size) + " ranks were started and Open MPI sees " +
                           std::to_string(communicator->size()) + " of them",
-                      "", "With srun, say --mpi=pmix, or start them by mpirun.");
+                      "", "With srun, say --mpi=pmix, or start them by the mpirun of Open MPI.");
   }
   share_cores(communicator->local_size());
   return communicator;

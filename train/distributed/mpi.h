@@ -44,7 +44,7 @@ class MpiCommunicator : public Communicator {
   [[noreturn]] void end(int exit_code);
 
   int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1;
-  MPI_Comm calls_ = MPI_COMM_NULL, buckets_ = MPI_COMM_NULL, watch_ = MPI_COMM_NULL;
+  MPI_Comm calls_ = nullptr, buckets_ = nullptr, watch_ = nullptr;
   std::unique_ptr<Watchdog> watchdog_;
   std::unique_ptr<MpiCollectives> collectives_;
 };

@@ -63,7 +63,8 @@ void MpiCollectives::reduce_buckets() {
 
 void MpiCollectives::reduce(const Bucket& bucket) {
   ranks_.wait_in(Watchdog::buckets, "the sum of a bucket of gradients", [&] {
-    return MPI_Allreduce(MPI_IN_PLACE, bucket.values, mpi_count(bucket.count), MPI_FLOAT, MPI_SUM, channel_);
+    return mpi().allreduce(MPI_IN_PLACE, bucket.values, mpi_count(bucket.count), mpi().float_type, mpi().sum,
+                           channel_);
   });
   if (divides(bucket.reduction)) {
     const float share = 1.0f / static_cast<float>(ranks_.size());

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "train/distributed/device_collectives.h"
-#include "train/distributed/mpi_header.h"
+#include "train/distributed/mpi_library.h"
 
 namespace brightnet {
 

@@ -39,7 +39,7 @@ double seconds_since(std::chrono::steady_clock::time_point then) {
 
 Watchdog::Watchdog(MPI_Comm channel, std::vector<RankPlace> places, std::function<void()> end)
     : channel_(channel), places_(std::move(places)), end_(std::move(end)), limit_(first_limit) {
-  MPI_Comm_rank(channel_, &rank_);
+  mpi().comm_rank(channel_, &rank_);
   heard_.resize(places_.size());
   for (int other = 0; other < static_cast<int>(places_.size()); ++other) {
     const auto index = static_cast<size_t>(other);
@@ -50,7 +50,7 @@ Watchdog::Watchdog(MPI_Comm channel, std::vector<RankPlace> places, std::functio
     }
   }
   outgoing_.resize(rank_ == 0 ? places_.size() : 1);
-  requests_.assign(outgoing_.size(), MPI_REQUEST_NULL);
+  requests_.assign(outgoing_.size(), mpi().request_null);
   thread_ = std::thread([this] { run(); });
 }
 
@@ -62,7 +62,7 @@ Watchdog::~Watchdog() {
   wake_.notify_all();
   thread_.join();
   for (auto& request : requests_) {
-    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+    if (request != mpi().request_null) mpi().request_free(&request);
   }
 }
 
@@ -121,11 +121,11 @@ void Watchdog::listen() {
   for (;;) {
     int there = 0;
     MPI_Status status;
-    MPI_Iprobe(MPI_ANY_SOURCE, tag, channel_, &there, &status);
+    mpi().iprobe(MPI_ANY_SOURCE, tag, channel_, &there, &status);
     if (!there) return;
     Heard& heard = heard_[static_cast<size_t>(status.MPI_SOURCE)];
     Beat beat;
-    MPI_Recv(&beat, sizeof beat, MPI_BYTE, status.MPI_SOURCE, tag, channel_, MPI_STATUS_IGNORE);
+    mpi().recv(&beat, sizeof beat, mpi().byte_type, status.MPI_SOURCE, tag, channel_, MPI_STATUS_IGNORE);
     beat.leaving = std::max(beat.leaving, heard.beat.leaving);
     if (beat.leaving) another_leaves_ = true;
     heard = {beat, Clock::now()};
@@ -139,10 +139,10 @@ void Watchdog::tell() {
     const int to = rank_ == 0 ? static_cast<int>(i) : 0;
     if (to == rank_) continue;
     int sent = 1;
-    if (requests_[i] != MPI_REQUEST_NULL) MPI_Test(&requests_[i], &sent, MPI_STATUS_IGNORE);
+    if (requests_[i] != mpi().request_null) mpi().test(&requests_[i], &sent, MPI_STATUS_IGNORE);
     if (!sent) continue;  // the last beat has not been received yet
     outgoing_[i] = own_beat();
-    MPI_Isend(&outgoing_[i], sizeof(Beat), MPI_BYTE, to, tag, channel_, &requests_[i]);
+    mpi().isend(&outgoing_[i], sizeof(Beat), mpi().byte_type, to, tag, channel_, &requests_[i]);
   }
 }
 
@@ -152,8 +152,8 @@ void Watchdog::leave() {
   for (const int neighbour : neighbours_) {
     // Small enough to be sent eagerly. Not waited for: the neighbour may be stuck.
     MPI_Request request;
-    MPI_Isend(&last_beat_, sizeof last_beat_, MPI_BYTE, neighbour, tag, channel_, &request);
-    MPI_Request_free(&request);
+    mpi().isend(&last_beat_, sizeof last_beat_, mpi().byte_type, neighbour, tag, channel_, &request);
+    mpi().request_free(&request);
   }
 }
 

@@ -23,7 +23,7 @@
 
 #include <sys/types.h>
 
-#include "train/distributed/mpi_header.h"
+#include "train/distributed/mpi_library.h"
 
 namespace brightnet {
 

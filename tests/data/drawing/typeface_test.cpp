@@ -1,9 +1,16 @@
 #include "data/drawing/typeface.h"
 
+#include <cstdlib>
+#include <filesystem>
+
 #include <gtest/gtest.h>
+
+#include "core/resource_folder.h"
 
 namespace brightnet {
 namespace {
+
+namespace fs = std::filesystem;
 
 cv::Mat drawn(const std::string& words, double height = 20, bool bold = false) {
   cv::Mat rgb(60, 400, CV_8UC3, cv::Scalar(255, 255, 255));
@@ -88,6 +95,22 @@ TEST(Typeface, WhatLiesOutsideThePictureIsCut) {
   cv::Mat rgb(20, 20, CV_8UC3, cv::Scalar(255, 255, 255));
   draw_text(rgb, "far too long for this", {-30, 2}, 12, {0, 0, 0});
   draw_text(rgb, "outside", {400, 400}, 12, {0, 0, 0});
+}
+
+// In a process of its own each time: typefaces are looked for once.
+TEST(Typeface, AWheelsOwnServeASystemWithoutFonts) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const fs::path folder = fs::path(::testing::TempDir()) / "Typeface_AWheelsOwnServeASystemWithoutFonts";
+  const auto problem = [&] {
+    ::setenv("FONTCONFIG_FILE", "/no/such/file", 1);
+    set_resource_folder(folder);
+    std::exit(typeface_problem({"K\u00e4fer"}).empty() ? 0 : 1);
+  };
+  fs::remove_all(folder);
+  fs::create_directories(folder / "fonts");
+  EXPECT_EXIT(problem(), ::testing::ExitedWithCode(1), "^$");
+  fs::copy_file("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", folder / "fonts/DejaVuSans.ttf");
+  EXPECT_EXIT(problem(), ::testing::ExitedWithCode(0), "^$");
 }
 
 }  // namespace

@@ -1,0 +1,16 @@
+// What a process says about threads before it computes. The library changes none of it by itself.
+#pragma once
+
+#include "brightnet/public.h"
+
+namespace brightnet {
+
+/// Has work that this thread calls done by as many threads as the process may use at once, by its affinity and by the quota of
+/// its control group (`docker run --cpus`), of which OpenMP does not know; unless OMP_NUM_THREADS says how many.
+BRIGHTNET_PUBLIC void limit_openmp_threads();
+
+/// Has OpenCV decode and resize images in the thread that asks for it, as cv::setNumThreads(1) does: threads of its own compete
+/// with the loader's. For the whole process.
+BRIGHTNET_PUBLIC void limit_image_threads();
+
+}  // namespace brightnet

@@ -1,0 +1,79 @@
+"""Data sets: check() and Dataset."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Union, cast
+
+from brightnet import _brightnet, _options
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+StrPath = Union[str, "os.PathLike[str]"]
+
+
+def check(data: StrPath, **settings: object) -> dict[str, Any]:
+    """Decodes every image and checks every label: the JSON of `brightnet data check`, and `usable`, which is False where
+    training would stop or lose an image. Raises InputError for what leaves nothing to read."""
+    usable, _, answer = _brightnet.check_data(os.fspath(data), _options.settings(check, settings))
+    return {"usable": usable, **cast("dict[str, Any]", json.loads(answer))}
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Images as a network sees them, and the objects in them.
+
+    The arrays own their memory together with whatever was made from them (a view, a tensor by ``torch.from_dlpack``): they stay
+    as they are when later batches come, and after the Dataset is gone. Nothing was copied to make them."""
+
+    #: uint8, images × height × width × channels, RGB or grey.
+    images: NDArray[np.uint8]
+    #: float32, objects × 6: the image's number in the batch, the class, and the box's centre, width and height as fractions.
+    targets: NDArray[np.float32]
+    #: From 0.
+    epoch: int
+    step: int
+
+
+class Dataset:
+    """The augmented batches that `brightnet train` would train on with the same seed, for other trainers too.
+
+    ``data`` is what train() takes, ``size`` one number or (height, width) of the images. Values of the configuration are given
+    by their keys: ``**{"augment.mosaic": 0, "train.seed": 3, "loader.workers": 4}``. Threads prepare the batches ahead, without
+    the GIL. Iterating gives all epochs, one after the other, and iterating again the same ones once more.
+
+    ``for batch in dataset: images = torch.from_dlpack(batch.images)``
+    """
+
+    def __init__(
+        self,
+        data: StrPath,
+        *,
+        batch: int = 16,
+        size: _options.Size = 416,
+        epochs: int = 1,
+        **settings: object,
+    ) -> None:
+        assignments = _options.settings(Dataset.__init__, settings)
+        self._options = (os.fspath(data), assignments, batch, _options.sides(size), epochs)
+        first = _brightnet.TrainingBatches(*self._options)
+        self._first: _brightnet.TrainingBatches | None = first
+        #: By class number.
+        self.classes: list[str] = first.classes
+        self.steps_per_epoch: int = first.steps_per_epoch
+        self._length = epochs * self.steps_per_epoch
+
+    def __len__(self) -> int:
+        """Batches of all epochs."""
+        return self._length
+
+    def __iter__(self) -> Iterator[Batch]:
+        batches, self._first = self._first or _brightnet.TrainingBatches(*self._options), None
+        # Nothing here holds a batch while the next one is made.
+        return itertools.starmap(Batch, iter(batches.next, None))

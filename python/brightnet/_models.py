@@ -1,0 +1,106 @@
+"""Models, their memory, their weights, and weights for other programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from collections.abc import Sequence
+from typing import Any, Literal, Union, cast
+
+from brightnet import _brightnet, _options
+
+StrPath = Union[str, "os.PathLike[str]"]
+
+
+def open_weights(
+    weights: StrPath | _brightnet.Weights,
+    *,
+    cfg: StrPath = "",
+    names: StrPath = "",
+    classes: Sequence[str] = (),
+) -> _brightnet.Weights:
+    """Reads a .safetensors, the folder of a run, or darknet's .weights with its `cfg`; weights that are published are fetched
+    by their names. The class names of darknet's come from `names`, a .names file or an obj.data, or are `classes`. Raises
+    InputError when the files are not there, not whole, or do not belong together."""
+    if isinstance(weights, _brightnet.Weights):
+        return weights
+    return _brightnet.open_weights(weights, cfg, names, list(classes))
+
+
+def models() -> list[dict[str, Any]]:
+    """The models that train() can name, with `size`, `parameters` and `gflop`, and the `weights` that are published for each:
+    the JSON of `brightnet models`."""
+    return cast("list[dict[str, Any]]", json.loads(_brightnet.describe_models())["models"])
+
+
+def memory(
+    model: StrPath,
+    *,
+    batch: int = 0,
+    size: _options.Size | None = None,
+    classes: int = 0,
+    data: StrPath = "",
+    device: str = "auto",
+    precision: str = "",
+    device_memory: str = "",
+    **settings: object,
+) -> dict[str, Any]:
+    """The bytes that a training step and a forward pass need, without running them: the JSON of `brightnet memory`.
+
+    `model` is a model's name, or the YAML of a model or a run. With `device_memory` ("8GiB") `largest_batch` is there too.
+    """
+    answer = _brightnet.plan_memory(
+        model=os.fspath(model),
+        data=os.fspath(data),
+        settings=_options.settings(memory, settings),
+        device=device,
+        precision=precision,
+        batch=batch,
+        classes=classes,
+        size=_options.sides(size),
+        device_memory=device_memory,
+    )
+    return cast("dict[str, Any]", json.loads(answer))
+
+
+def _refuse_to_replace(file: pathlib.Path, replace: bool, ours: bool) -> None:
+    if file.exists() and not replace and not ours:
+        raise _brightnet.InputError(f"{file}: this file exists. Name another with out, or give replace=True.")
+
+
+def export(
+    weights: StrPath | _brightnet.Weights,
+    format: Literal["onnx", "darknet"] = "onnx",
+    out: StrPath | None = None,
+    *,
+    heads: Literal["raw", "decoded", "nms"] = "decoded",
+    batch: int = 1,
+    size: _options.Size | None = None,
+    opset: int = _brightnet.oldest_opset,
+    confidence: float = 0.25,
+    nms: float = 0.45,
+    numbers: Literal["", "kept", "scaled"] = "",
+    replace: bool = False,
+) -> pathlib.Path:
+    """Writes the weights as an ONNX file, or as darknet's .cfg, .weights and .names, and returns the path of the file that has
+    the weights. Without `out` it lies beside the weights. `batch` 0 is a dynamic one. An earlier export to ONNX is replaced;
+    other files only with `replace`. `heads` to `nms` are for ONNX, `numbers` for darknet (docs/deploy.md)."""
+    if out is None and isinstance(weights, _brightnet.Weights):
+        raise _brightnet.InputError("export() has no place for weights that are in memory. Name a file with out.")
+    ending = {"onnx": ".onnx", "darknet": ".weights"}.get(format)
+    if ending is None:
+        raise _brightnet.InputError(f"there is no format '{format}' to export to. There are onnx and darknet.")
+    opened = open_weights(weights)
+    file = pathlib.Path(cast(StrPath, weights) if out is None else out)
+    file = file.with_suffix(ending)
+    if format == "onnx":
+        _refuse_to_replace(file, replace, file.exists() and _brightnet.is_onnx_export(file))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _brightnet.export_onnx(opened, file, heads, batch, _options.sides(size), opset, confidence, nms)
+    else:
+        for other in (".cfg", ".weights", ".names"):
+            _refuse_to_replace(file.with_suffix(other), replace, False)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _brightnet.export_darknet(opened, file.parent, file.stem, numbers)
+    return file

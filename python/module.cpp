@@ -1,0 +1,239 @@
+// The module brightnet._brightnet: the public headers in Python. What people call stands in python/brightnet/, which gives
+// these functions their defaults and documentation.
+#include "python/module.h"
+
+#include <chrono>
+#include <thread>
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <unistd.h>
+
+#include "brightnet/configuration.h"
+#include "brightnet/error.h"
+#include "brightnet/export.h"
+#include "brightnet/log.h"
+#include "brightnet/memory.h"
+#include "brightnet/models.h"
+#include "brightnet/threads.h"
+
+namespace brightnet::python {
+namespace {
+
+/// The first process that called the library.
+std::atomic<pid_t> user = 0;
+
+/// Python's numbers for levels.
+int number_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::info: return 20;
+    case LogLevel::warning: return 30;
+    case LogLevel::error: return 40;
+  }
+  return 40;
+}
+
+/// Sends messages to handler(level, message), or nowhere when it is None.
+void set_log_handler(const nb::object& handler) {
+  LogSink sink;
+  if (!handler.is_none()) {
+    // Lives until the process ends: a thread may log at any time.
+    PyObject* const kept = nb::object(handler).release().ptr();
+    sink = [kept](LogLevel level, std::string_view message) {
+      const nb::gil_scoped_acquire gil;
+      try {
+        nb::handle{kept}(number_of(level), nb::str(message.data(), message.size()));
+      } catch (nb::python_error& error) {
+        if (error.matches(PyExc_KeyboardInterrupt))
+          PyErr_SetInterrupt();  // is raised where somebody can take it
+        else
+          error.discard_as_unraisable("a handler of brightnet's messages");
+      }
+    };
+  }
+  const nb::gil_scoped_release released;
+  set_log_sink(std::move(sink));
+}
+
+}  // namespace
+
+bool was_forked() {
+  const pid_t known = user;
+  return known != 0 && known != ::getpid();
+}
+
+void begin_call() {
+  thread_local const bool limited = [] {
+    limit_openmp_threads();
+    return true;
+  }();
+  static_cast<void>(limited);
+  pid_t nobody = 0;
+  user.compare_exchange_strong(nobody, ::getpid());
+  if (!was_forked()) return;
+  throw InputError(
+      "brightnet was used in the process that this one was forked from, and its threads are not in this one",
+      "",
+      "Start processes by multiprocessing's \"spawn\" or \"forkserver\" (a DataLoader has multiprocessing_context for "
+      "it), or use brightnet in one of the two alone.");
+}
+
+void CallingThread::run(const std::function<void()>& work, const std::function<void()>& stop) {
+  std::exception_ptr failed;
+  std::thread worker([&] {
+    try {
+      begin_call();
+      work();
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+    changed_.notify_all();
+  });
+  for (bool going = true; going;) {
+    const std::function<void()>* asked = nullptr;
+    {
+      const nb::gil_scoped_release released;
+      std::unique_lock lock(mutex_);
+      // Signals are looked for so often.
+      changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return done_ || asked_; });
+      asked = asked_;
+      going = !done_;
+    }
+    if (asked) {
+      attend(*asked, stop);
+      const nb::gil_scoped_release released;
+      const std::lock_guard lock(mutex_);
+      asked_ = nullptr;
+      changed_.notify_all();
+    }
+    attend(
+        [] {
+          if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        },
+        stop);
+  }
+  {
+    const nb::gil_scoped_release released;
+    worker.join();
+  }
+  if (failed) std::rethrow_exception(failed);
+  if (raised_) std::rethrow_exception(raised_);
+}
+
+void CallingThread::attend(const std::function<void()>& call, const std::function<void()>& stop) {
+  try {
+    call();
+  } catch (...) {
+    if (!raised_) raised_ = std::current_exception();
+    stop();
+  }
+}
+
+void CallingThread::ask(const std::function<void()>& call) {
+  std::unique_lock lock(mutex_);
+  asked_ = &call;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return !asked_; });
+}
+
+nb::object array_of(const std::shared_ptr<uint8_t>& bytes, std::initializer_list<size_t> shape) {
+  auto* const kept = new std::shared_ptr<uint8_t>(bytes);
+  const nb::capsule owner(kept,
+                          [](void* data) noexcept { delete static_cast<std::shared_ptr<uint8_t>*>(data); });
+  return nb::cast(nb::ndarray<nb::numpy, uint8_t>(bytes.get(), shape.size(), shape.begin(), owner));
+}
+
+namespace {
+
+/// Plans that read data or open devices take a while: Ctrl-C is raised when they have ended.
+template <typename Made>
+Made done_beside(const std::function<Made()>& work) {
+  Made made;
+  CallingThread().run([&] { made = work(); }, [] {});
+  return made;
+}
+
+}  // namespace
+
+}  // namespace brightnet::python
+
+NB_MODULE(_brightnet, m) {
+  using namespace brightnet;
+  using namespace brightnet::python;
+  nb::set_leak_warnings(false);  // objects may outlive the interpreter's last collection
+
+  const nb::object error = nb::exception<Error>(m, "Error", PyExc_RuntimeError);
+  nb::exception<InputError>(m, "InputError", error.ptr());
+  nb::exception<DeviceError>(m, "DeviceError", error.ptr());
+
+  m.def("set_log_handler", &set_log_handler, nb::arg("handler").none());
+  m.def("config_keys", [] {
+    const LibraryCall call;
+    return config_keys();
+  });
+  m.def("limit_image_threads", [] {
+    const nb::gil_scoped_release released;
+    limit_image_threads();
+  });
+  m.def("describe_models", [] {
+    const LibraryCall call;
+    return describe_models().json;
+  });
+  m.def(
+      "plan_memory",
+      [](const std::string& model, const std::string& data, const std::vector<std::string>& settings,
+         const std::string& device, const std::string& precision, int batch, int classes,
+         std::pair<int, int> size, const std::string& device_memory) {
+        MemoryOptions options{
+            .run = {.config = model, .data = data, .settings = settings, .precision = precision},
+            .device = device,
+            .batch = batch,
+            .classes = classes,
+            .height = size.first,
+            .width = size.second,
+            .device_memory = device_memory};
+        return done_beside<std::string>([&] { return plan_memory(options).json; });
+      },
+      nb::arg("model"), nb::arg("data"), nb::arg("settings"), nb::arg("device"), nb::arg("precision"),
+      nb::arg("batch"), nb::arg("classes"), nb::arg("size"), nb::arg("device_memory"));
+  m.def(
+      "export_onnx",
+      [](const Weights& weights, const std::filesystem::path& file, const std::string& heads, int batch,
+         std::pair<int, int> size, int opset, float confidence, float nms) {
+        const LibraryCall call;
+        export_onnx(weights, file,
+                    {.heads = heads,
+                     .batch = batch,
+                     .height = size.first,
+                     .width = size.second,
+                     .opset = opset,
+                     .confidence = confidence,
+                     .nms = nms});
+      },
+      nb::arg("weights"), nb::arg("file"), nb::arg("heads"), nb::arg("batch"), nb::arg("size"),
+      nb::arg("opset"), nb::arg("confidence"), nb::arg("nms"));
+  m.def(
+      "is_onnx_export",
+      [](const std::filesystem::path& file) {
+        const LibraryCall call;
+        return is_onnx_export(file);
+      },
+      nb::arg("file"));
+  m.def(
+      "export_darknet",
+      [](const Weights& weights, const std::filesystem::path& folder, const std::string& name,
+         const std::string& numbers) {
+        const LibraryCall call;
+        export_darknet(weights, folder, name, numbers);
+      },
+      nb::arg("weights"), nb::arg("folder"), nb::arg("name"), nb::arg("numbers"));
+  m.attr("__version__") = BRIGHTNET_VERSION;
+  m.attr("oldest_opset") = onnx_oldest_opset;
+  add_detector(m);
+  add_data(m);
+  add_training(m);
+}

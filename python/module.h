@@ -1,0 +1,93 @@
+// What the parts of the module brightnet._brightnet share (private to python/).
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include "brightnet/detector.h"
+#include "brightnet/evaluate.h"
+#include "brightnet/frames.h"
+#include "brightnet/train.h"
+
+namespace brightnet::python {
+
+namespace nb = nanobind;
+
+/// What comes before every call of the library: the calling thread computes with the processors that the process was given.
+/// Throws InputError in a process that was forked from one that has used the library: its threads are not in this one.
+void begin_call();
+bool was_forked();
+
+/// Stands for a call of the library: without the GIL, so that other Python threads run and the library's threads can log.
+class __attribute__((visibility("hidden"))) LibraryCall {
+ public:
+  LibraryCall() { begin_call(); }
+
+ private:
+  nb::gil_scoped_release released_;
+};
+
+/// Destroys an object of the library without the GIL, since its threads may wait for it to log their last words. In a forked
+/// process, which has no such threads, it is left alone.
+struct DeleteWithoutGil {
+  template <typename Object>
+  void operator()(Object* object) const {
+    if (was_forked()) return;
+    const nb::gil_scoped_release released;
+    delete object;
+  }
+};
+template <typename Object>
+using Owned = std::unique_ptr<Object, DeleteWithoutGil>;
+
+/// Does long work on a thread of its own, while the thread that called, which has the GIL, handles Python's signals and what
+/// the work asks it to do.
+class CallingThread {
+ public:
+  /// Returns when the work has ended. `stop` is called when a signal's handler or an ask() raised, as Ctrl-C does. When
+  /// the work has ended, what it threw is thrown, else what they raised.
+  void run(const std::function<void()>& work, const std::function<void()>& stop);
+  /// For the work: has `call` done on the calling thread, with the GIL, and waits for it.
+  void ask(const std::function<void()>& call);
+
+ private:
+  void attend(const std::function<void()>& call, const std::function<void()>& stop);
+  bool wait(std::unique_lock<std::mutex>& lock);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const std::function<void()>* asked_ = nullptr;
+  bool done_ = false;
+  std::exception_ptr raised_;
+};
+
+/// The scores by the names that the JSON of `eval` has.
+nb::dict dict_of(const Scores& scores);
+
+/// An array of the values, in memory of its own.
+template <typename Value>
+nb::object array_of(std::vector<Value> values, std::initializer_list<size_t> shape) {
+  auto* const kept = new std::vector<Value>(std::move(values));
+  const nb::capsule owner(kept, [](void* data) noexcept { delete static_cast<std::vector<Value>*>(data); });
+  return nb::cast(nb::ndarray<nb::numpy, Value>(kept->data(), shape.size(), shape.begin(), owner));
+}
+
+/// Bytes that stay where they are for as long as the array, or what is made from it, lives.
+nb::object array_of(const std::shared_ptr<uint8_t>& bytes, std::initializer_list<size_t> shape);
+
+/// An image in an array of height × width or height × width × channels.
+using ImageArray = nb::ndarray<const uint8_t, nb::c_contig, nb::device::cpu>;
+Image image_of(const ImageArray& array, bool bgr);
+
+void add_training(nb::module_& m);
+void add_detector(nb::module_& m);
+void add_data(nb::module_& m);
+
+}  // namespace brightnet::python

@@ -1,0 +1,116 @@
+#include "brightnet/frames.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+#include <opencv2/videoio.hpp>
+
+#include "brightnet/error.h"
+#include "core/files.h"
+#include "tests/logged.h"
+#include "tests/train/small_weights.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FramesOf : public ::testing::Test {
+ protected:
+  std::vector<Picture> all(const fs::path& source, const FrameOptions& options = {}) const {
+    Frames frames(weights_, source.string(), options);
+    std::vector<Picture> found;
+    for (Picture picture = frames.next(); picture.pixels; picture = frames.next()) found.push_back(picture);
+    return found;
+  }
+  fs::path images() const { return run_.folder() / "data/images/val"; }
+  fs::path image() const { return fs::directory_iterator(images())->path(); }
+
+  SmallRun run_;
+  Weights weights_ = Weights::open(write_small_weights(run_));
+};
+
+TEST_F(FramesOf, AnImageIsDecodedToRgb) {
+  Frames frames(weights_, image().string());
+  EXPECT_TRUE(frames.is_image());
+  EXPECT_FALSE(frames.live());
+  const Picture picture = frames.next();
+  EXPECT_EQ(picture.file, image().string());
+  EXPECT_EQ(picture.number, -1);
+  cv::Mat expected;
+  cv::cvtColor(cv::imread(image().string()), expected, cv::COLOR_BGR2RGB);
+  ASSERT_EQ(picture.height, expected.rows);
+  ASSERT_EQ(picture.width, expected.cols);
+  EXPECT_TRUE(std::equal(expected.datastart, expected.dataend, picture.pixels.get()));
+  EXPECT_FALSE(frames.next().pixels);
+}
+
+TEST_F(FramesOf, PicturesOutliveTheirSource) {
+  const std::vector<Picture> pictures = all(images());
+  ASSERT_EQ(pictures.size(), 4u);
+  for (const Picture& picture : pictures) {
+    cv::Mat expected;
+    cv::cvtColor(cv::imread(picture.file), expected, cv::COLOR_BGR2RGB);
+    EXPECT_TRUE(std::equal(expected.datastart, expected.dataend, picture.pixels.get())) << picture.file;
+  }
+}
+
+TEST_F(FramesOf, AVideoHasItsFramesAsRgbWithTheirNumbers) {
+  const fs::path file = run_.folder() / "red.avi";
+  cv::VideoWriter writer(file.string(), cv::VideoWriter::fourcc('M', 'J', 'P', 'G'), 10, {64, 48});
+  for (int i = 0; i < 6; ++i) writer.write(cv::Mat(48, 64, CV_8UC3, cv::Scalar(0, 0, 200)));
+  writer.release();
+  EXPECT_FALSE(Frames(weights_, file.string()).is_image());
+  const std::vector<Picture> every_other = all(file, {.every = 2});
+  ASSERT_EQ(every_other.size(), 3u);
+  EXPECT_EQ(every_other[2].number, 4);
+  EXPECT_GT(every_other[2].pixels.get()[0], 180) << "red comes first";
+  EXPECT_LT(every_other[2].pixels.get()[2], 20);
+  EXPECT_EQ(all(file, {.frames = 2}).size(), 2u);
+}
+
+TEST_F(FramesOf, WhatCannotBeReadIsSkippedOrRefused) {
+  const fs::path folder = run_.folder() / "some";
+  fs::create_directories(folder);
+  fs::copy(image(), folder / "good.jpg");
+  write_atomically(folder / "broken.jpg", std::string("no image"));
+  {
+    const Logged logged;
+    EXPECT_EQ(all(folder).size(), 1u);
+    EXPECT_NE(logged.text().find("broken.jpg"), std::string::npos) << logged.text();
+  }
+  EXPECT_THROW(all(folder / "broken.jpg"), InputError);
+  EXPECT_THROW(all(folder / "nothing.jpg"), InputError);
+}
+
+TEST_F(FramesOf, ObjectsAreDrawnOnACopy) {
+  const Picture picture = all(image())[0];
+  const std::vector<uint8_t> before(picture.pixels.get(),
+                                    picture.pixels.get() + picture.height * picture.width * 3);
+  const std::vector<DetectedObject> objects{{10, 10, 40, 40, 1, 0.5f}};
+  const Picture drawn = draw_objects(picture.image(), objects, weights_.classes());
+  ASSERT_EQ(drawn.height, picture.height);
+  EXPECT_FALSE(std::equal(before.begin(), before.end(), drawn.pixels.get()));
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), picture.pixels.get()));
+  const std::vector<DetectedObject> nameless{{10, 10, 40, 40, 7, 0.5f}};
+  EXPECT_THROW(draw_objects(picture.image(), nameless, weights_.classes()), InputError);
+}
+
+TEST_F(FramesOf, APngHasThePixelsOfAnyImage) {
+  const std::vector<uint8_t> pixels{255, 0, 0, 0, 0, 255};
+  const auto decoded = [](const std::vector<uint8_t>& bytes) {
+    return cv::imdecode(bytes, cv::IMREAD_COLOR);
+  };
+  const cv::Mat rgb = decoded(encode_png({.pixels = pixels.data(), .height = 1, .width = 2}));
+  EXPECT_EQ(rgb.at<cv::Vec3b>(0, 0), cv::Vec3b(0, 0, 255));
+  const cv::Mat bgr = decoded(encode_png({.pixels = pixels.data(), .height = 1, .width = 2, .bgr = true}));
+  EXPECT_EQ(bgr.at<cv::Vec3b>(0, 0), cv::Vec3b(255, 0, 0));
+  const cv::Mat grey = decoded(encode_png({.pixels = pixels.data(), .height = 2, .width = 3, .channels = 1}));
+  EXPECT_EQ(grey.at<cv::Vec3b>(1, 2), cv::Vec3b(255, 255, 255));
+  EXPECT_THROW(encode_png({}), InputError);
+}
+
+}  // namespace
+}  // namespace brightnet::testing

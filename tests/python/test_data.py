@@ -1,0 +1,106 @@
+"""Dataset and check()."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import brightnet
+
+
+def dataset(data, **settings):
+    return brightnet.Dataset(data, batch=4, size=(64, 96), **{"train.seed": 3, "loader.workers": 1, **settings})
+
+
+def test_it_yields_the_batches_of_a_training(data):
+    batches = dataset(data, epochs=2)
+    assert len(batches) == 6 and batches.steps_per_epoch == 3
+    seen = list(batches)
+    assert [(batch.epoch, batch.step) for batch in seen] == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
+    for batch in seen:
+        assert batch.images.shape == (4, 64, 96, 3) and batch.images.dtype == np.uint8
+        assert batch.images.flags.c_contiguous and batch.images.flags.writeable
+        assert batch.targets.shape[1] == 6 and batch.targets.dtype == np.float32 and len(batch.targets) > 0
+        assert set(batch.targets[:, 0].astype(int)) <= set(range(4))
+        assert (batch.targets[:, 1] < len(batches.classes)).all()
+        assert (batch.targets[:, 2:] >= 0).all() and (batch.targets[:, 2:] <= 1).all()
+    for first, again in zip(seen, batches, strict=True):
+        np.testing.assert_array_equal(first.images, again.images)
+        np.testing.assert_array_equal(first.targets, again.targets)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_arrays_stay_as_they_are(data, workers):
+    """After later batches, which take other memory, and after the data set itself."""
+    batches = dataset(data, epochs=4, **{"loader.workers": workers})
+    seen = [(batch.images, batch.images.copy()) for batch in batches]
+    del batches
+    gc.collect()
+    addresses = {images.__array_interface__["data"][0] for images, _ in seen}
+    assert len(addresses) == len(seen) == 12
+    for images, copy in seen:
+        np.testing.assert_array_equal(images, copy)
+    last = seen[-1][0][1:, ::2]
+    seen.clear()
+    gc.collect()
+    assert last.sum() > 0
+
+
+def test_memory_is_used_again_when_nobody_has_it(data):
+    batches = dataset(data, epochs=8, **{"loader.prefetch": 1, "loader.workers": 1})
+    addresses = set()
+    for batch in batches:
+        addresses.add(batch.images.__array_interface__["data"][0])
+        del batch
+    assert len(addresses) <= 4, "24 batches, of which one or two are there at a time"
+
+
+def test_nothing_is_copied(data):
+    batch = next(iter(dataset(data)))
+    view = np.from_dlpack(batch.images)
+    assert view.__array_interface__["data"] == batch.images.__array_interface__["data"]
+    batch.images[0, 0, 0, 0] = 7
+    assert view[0, 0, 0, 0] == 7
+
+
+def test_pytorch_takes_it_without_a_copy(data):
+    torch = pytest.importorskip("torch", reason="no PyTorch")
+    batch = next(iter(dataset(data)))
+    tensor = torch.from_dlpack(batch.images)
+    copy = batch.images.copy()
+    assert tensor.data_ptr() == batch.images.__array_interface__["data"][0]
+    del batch
+    gc.collect()
+    np.testing.assert_array_equal(tensor.numpy(), copy)
+
+
+def test_mistakes_are_refused(data, tmp_path):
+    with pytest.raises(brightnet.InputError, match="nowhere"):
+        brightnet.Dataset(tmp_path / "nowhere")
+    with pytest.raises(brightnet.InputError, match="at least 1"):
+        brightnet.Dataset(data, batch=0)
+    with pytest.raises(brightnet.InputError, match=r"Dataset\(\) has no keyword 'sizes'. Did you mean size\?"):
+        brightnet.Dataset(data, sizes=3)
+
+
+def test_an_image_that_vanished_is_named(data, tmp_path):
+    import shutil
+
+    shutil.copytree(data, tmp_path / "set")
+    batches = dataset(tmp_path / "set", **{"loader.workers": 0})
+    for file in (tmp_path / "set/images/train").iterdir():
+        file.unlink()
+    with pytest.raises(brightnet.InputError, match="images/train"):
+        list(batches)
+
+
+def test_check_says_what_is_wrong(data, tmp_path):
+    import shutil
+
+    answer = brightnet.check(data)
+    assert answer["usable"] is True
+    shutil.copytree(data, tmp_path / "set")
+    next((tmp_path / "set/images/train").iterdir()).write_bytes(b"no image")
+    assert brightnet.check(tmp_path / "set")["usable"] is False
+    with pytest.raises(brightnet.InputError):
+        brightnet.check(tmp_path / "nowhere")

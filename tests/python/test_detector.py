@@ -1,0 +1,199 @@
+"""Detector: every kind of source, and what it gives back."""
+
+import json
+import threading
+
+import numpy as np
+import pytest
+
+import brightnet
+from conftest import run_program
+
+Image = pytest.importorskip("PIL.Image", reason="no Pillow")
+
+
+@pytest.fixture(scope="module")
+def detector(run):
+    return brightnet.Detector(run.weights, device="cpu", confidence=0.01)
+
+
+@pytest.fixture(scope="module")
+def image(data):
+    return sorted((data / "images/val").iterdir())[0]
+
+
+def same(a, b):
+    assert len(a) > 0
+    np.testing.assert_array_equal(a.boxes, b.boxes)
+    np.testing.assert_array_equal(a.scores, b.scores)
+    np.testing.assert_array_equal(a.classes, b.classes)
+
+
+def test_an_image_gives_boxes_scores_classes_and_names(detector, image):
+    found = detector(image)
+    count = len(found)
+    assert count > 0
+    assert found.boxes.shape == (count, 4) and found.boxes.dtype == np.float32
+    assert found.scores.shape == (count,) and found.classes.shape == (count,)
+    assert (np.diff(found.scores) <= 0).all() and found.scores[0] <= 1
+    assert (found.boxes[:, :2] <= found.boxes[:, 2:]).all()
+    assert (found.boxes >= 0).all() and (found.boxes <= 96).all()
+    assert [detector.weights.classes[c] for c in found.classes] == list(found.names)
+    assert found.file == str(image) and found.frame == -1
+    assert found.image.shape == (96, 96, 3)
+    assert str(count) in repr(found) or found.names[0] in repr(found)
+
+
+def test_the_program_finds_the_same(detector, run, image, tmp_path):
+    said = run_program(
+        *["detect", "--weights", run.weights, "--source", image, "--conf", 0.01, "--device", "cpu"],
+        *["--no-save", "--json", tmp_path / "found.json"],
+    )
+    assert said.returncode == 0, said.stderr
+    theirs = json.loads((tmp_path / "found.json").read_text())[0]["detections"]
+    ours = detector(str(image))
+    assert len(theirs) == len(ours)
+    np.testing.assert_allclose([t["score"] for t in theirs], ours.scores, atol=1e-4)
+    np.testing.assert_allclose([t["box"] for t in theirs], ours.boxes, atol=0.01)
+    assert [t["name"] for t in theirs] == list(ours.names)
+
+
+def test_arrays_pillow_and_bgr_are_the_same_image(detector, image):
+    by_path = detector(image)
+    pixels = np.asarray(Image.open(image))
+    np.testing.assert_array_equal(by_path.image, pixels)
+    same(detector(pixels), by_path)
+    same(detector(Image.open(image)), by_path)
+    bgr = detector(np.ascontiguousarray(pixels[..., ::-1]), bgr=True)
+    same(bgr, by_path)
+    np.testing.assert_array_equal(bgr.image, pixels)
+    wide = np.zeros((96, 200, 3), np.uint8)
+    wide[:, 50:146] = pixels
+    same(detector(wide[:, 50:146]), by_path)
+    same(detector(pixels.copy()[..., ::-1], bgr=True), by_path)
+    grey = Image.open(image).convert("L")
+    same(detector(grey), detector(np.asarray(grey)))
+    same(detector(Image.open(image).convert("RGBA")), by_path)
+
+
+def test_a_list_gives_a_list_in_its_order(detector, image, data):
+    other = sorted((data / "images/val").iterdir())[1]
+    some = detector([image, np.asarray(Image.open(other)), Image.open(image)])
+    assert [len(found) for found in some] == [len(detector(one)) for one in (image, other, image)]
+    same(some[0], detector(image))
+    same(some[1], detector(other))
+    assert detector([]) == []
+
+
+def test_a_folder_is_detected_one_image_after_the_other(detector, data, run):
+    whole = list(detector(data / "images/val"))
+    assert [found.file for found in whole] == sorted(str(file) for file in (data / "images/val").iterdir())
+    by_pattern = list(detector(str(data / "images/val/*.jpg")))
+    assert len(by_pattern) == len(whole)
+    three_at_once = brightnet.Detector(run.weights, device="cpu", confidence=0.01, batch=3)
+    for one, other in zip(whole, three_at_once(data / "images/val"), strict=True):
+        assert one.file == other.file
+        np.testing.assert_allclose(one.scores, other.scores, atol=1e-3)
+
+
+def test_a_video_is_detected_frame_by_frame(detector, video):
+    found = list(detector(video))
+    assert [one.frame for one in found] == list(range(12))
+    assert {one.file for one in found} == {str(video)}
+    same(found[0], found[1])
+    assert [one.frame for one in detector(video, every=5)] == [0, 5, 10]
+    assert len(list(detector(video, frames=2))) == 2
+
+
+def test_an_image_that_is_broken_is_skipped_in_a_folder_and_refused_alone(detector, image, tmp_path, caplog):
+    (tmp_path / "a.jpg").write_bytes(image.read_bytes()[:500])
+    (tmp_path / "b.jpg").write_bytes(image.read_bytes())
+    assert [found.file for found in detector(tmp_path)] == [str(tmp_path / "b.jpg")]
+    assert "a.jpg" in caplog.text
+    with pytest.raises(brightnet.InputError, match="a.jpg"):
+        detector(tmp_path / "a.jpg")
+
+
+@pytest.mark.parametrize(
+    "source, message",
+    [
+        ("nowhere.jpg", "nowhere.jpg"),
+        (np.zeros((4, 4, 3), np.float32), "float32"),
+        (np.zeros((4, 4, 2), np.uint8), "2 channels"),
+        (np.zeros((0, 4, 3), np.uint8), "0"),
+        (np.zeros(4, np.uint8), r"\(4,\)"),
+        (["."], "not one image"),
+    ],
+)
+def test_what_is_no_image_is_refused(detector, source, message, data, monkeypatch):
+    monkeypatch.chdir(data / "images/val")
+    with pytest.raises(brightnet.InputError, match=message):
+        detector(source)
+
+
+def test_weights_that_are_no_file_are_refused():
+    with pytest.raises(brightnet.InputError, match="/nowhere/best.safetensors"):
+        brightnet.Detector("/nowhere/best.safetensors")
+
+
+def test_options_are_heeded(run, image):
+    everything = brightnet.Detector(run.weights, device="cpu", confidence=0.01)(image)
+    name = str(everything.names[0])
+    one_class = brightnet.Detector(run.weights, device="cpu", confidence=0.01, classes=[name])(image)
+    assert set(one_class.names) == {name}
+    assert len(brightnet.Detector(run.weights, device="cpu", confidence=0.01, max_objects=1)(image)) == 1
+    assert len(brightnet.Detector(run.weights, device="cpu", confidence=1.0)(image)) == 0
+    with pytest.raises(brightnet.InputError):
+        brightnet.Detector(run.weights, device="cpu", confidence=2)
+    with pytest.raises(brightnet.DeviceError):
+        brightnet.Detector(run.weights, device="cuda:99")
+
+
+def test_a_notebook_shows_the_picture(detector, image):
+    found = detector(image)
+    before = found.image.copy()
+    png = found._repr_png_()
+    assert png.startswith(b"\x89PNG")
+    picture = found.plot()
+    assert picture.shape == (96, 96, 3) and (picture != found.image).any()
+    np.testing.assert_array_equal(found.image, before)
+    import io
+
+    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(png))), picture)
+
+
+def test_results_outlive_the_detector(run, image):
+    found = brightnet.Detector(run.weights, device="cpu", confidence=0.01)(image)
+    copy = found.boxes.copy()
+    same(found, brightnet.Detector(run.weights, device="cpu", confidence=0.01)(image))
+    np.testing.assert_array_equal(found.boxes, copy)
+
+
+def test_several_threads_may_call_one_detector(detector, image):
+    expected = detector(image)
+    problems = []
+
+    def call():
+        try:
+            for _ in range(5):
+                same(detector(image), expected)
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=call) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems
+
+
+def test_supervision_takes_what_was_found(detector, image):
+    supervision = pytest.importorskip("supervision", reason="no supervision")
+    found = detector(image)
+    theirs = found.to_supervision()
+    assert isinstance(theirs, supervision.Detections) and len(theirs) == len(found)
+    np.testing.assert_array_equal(theirs.xyxy, found.boxes)
+    np.testing.assert_array_equal(theirs.confidence, found.scores)
+    np.testing.assert_array_equal(theirs.class_id, found.classes)
+    assert list(theirs["class_name"]) == list(found.names)

@@ -1,0 +1,82 @@
+"""models(), memory(), export(), evaluate(), and the program behind the module."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import brightnet
+from conftest import PROGRAM, run_program
+
+
+def test_models_are_those_of_the_command():
+    theirs = json.loads(run_program("models", "--json", "-").stdout)["models"]
+    assert brightnet.models() == theirs
+    assert "yolov4-tiny" in {model["name"] for model in theirs}
+
+
+def test_memory_is_that_of_the_command():
+    arguments = ["--batch", 8, "--size", 320, "--precision", "fp32", "--device", "cpu", "--device-memory", "8GiB"]
+    theirs = json.loads(run_program("memory", "yolov4-tiny", *arguments, "--json", "-").stdout)
+    ours = brightnet.memory(
+        "yolov4-tiny", batch=8, size=320, precision="fp32", device="cpu", device_memory="8GiB"
+    )
+    assert ours == theirs
+    assert ours["largest_batch"] > 8
+    with pytest.raises(brightnet.InputError, match="yolov4-tiny"):
+        brightnet.memory("yolov4-tny")
+
+
+def test_evaluate_gives_what_the_run_had(run, data):
+    metrics = brightnet.evaluate(run.weights, data, device="cpu", precision="fp32")
+    assert metrics["AP"] == run.best["AP"] and metrics["images"] == 4 and metrics["loss"] > 0
+    assert brightnet.evaluate(run.weights, data, split="train", device="cpu")["images"] == 12
+    with pytest.raises(brightnet.InputError, match="middle"):
+        brightnet.evaluate(run.weights, data, split="middle", device="cpu")
+    with pytest.raises(brightnet.InputError, match="Did you mean split"):
+        brightnet.evaluate(run.weights, data, splt="val")
+
+
+def test_export_writes_what_others_read(run, tmp_path):
+    cv2 = pytest.importorskip("cv2", reason="no OpenCV to read it with")
+    file = brightnet.export(run.weights, out=tmp_path / "small.onnx")
+    assert file == tmp_path / "small.onnx"
+    assert not cv2.dnn.readNetFromONNX(str(file)).empty()
+    assert brightnet.export(run.weights, out=file, batch=2) == file, "an earlier export is replaced"
+    weights = brightnet.export(run.weights, "darknet", tmp_path / "dark/small")
+    assert weights == tmp_path / "dark/small.weights" and weights.with_suffix(".cfg").exists()
+    again = brightnet.open_weights(weights, cfg=weights.with_suffix(".cfg"), names=weights.with_suffix(".names"))
+    assert again.classes == brightnet.open_weights(run.weights).classes
+    with pytest.raises(brightnet.InputError, match="exists"):
+        brightnet.export(run.weights, "darknet", tmp_path / "dark/small")
+    (tmp_path / "other.onnx").write_text("mine")
+    with pytest.raises(brightnet.InputError, match="other.onnx"):
+        brightnet.export(run.weights, out=tmp_path / "other.onnx")
+    assert (tmp_path / "other.onnx").read_text() == "mine"
+    with pytest.raises(brightnet.InputError, match="out"):
+        brightnet.export(brightnet.open_weights(run.weights))
+    with pytest.raises(brightnet.InputError, match="torchscript"):
+        brightnet.export(run.weights, "torchscript")
+
+
+def test_weights_say_what_they_are(run):
+    weights = brightnet.open_weights(run.weights)
+    assert weights.model == "small" and weights.input_size == (64, 64) and weights.channels == 3
+    assert weights.parameters > 1e4 and len(weights.classes) > 1
+    assert brightnet.open_weights(run.folder).classes == weights.classes, "a run's folder stands for its weights"
+
+
+def test_python_m_brightnet_is_the_program(data):
+    for arguments in (["--version"], ["models", "--names"], ["train", "--epoch"], ["data", "check", str(data)], []):
+        ours = subprocess.run([sys.executable, "-m", "brightnet", *arguments], capture_output=True, text=True)
+        theirs = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True)
+        assert (ours.returncode, ours.stdout, ours.stderr) == (theirs.returncode, theirs.stdout, theirs.stderr)
+        assert ours.stdout or ours.stderr
+    assert brightnet.__version__ in run_program("--version").stdout
+
+
+def test_the_help_of_everything_is_there():
+    for name in brightnet.__all__:
+        thing = getattr(brightnet, name)
+        assert isinstance(thing, str) or thing.__doc__, name

@@ -1,0 +1,251 @@
+"""train(): callbacks, stopping, Ctrl-C, messages, mistakes, and the same weights as the command's and C++'s."""
+
+import hashlib
+import io
+import logging
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+
+import brightnet
+from brightnet import _log
+from conftest import MODEL, SHORT, run_program
+
+
+def weights_hash(file: pathlib.Path) -> str:
+    """Of the values alone: the metadata name the run."""
+    content = pathlib.Path(file).read_bytes()
+    return hashlib.sha256(content[8 + int.from_bytes(content[:8], "little") :]).hexdigest()
+
+
+def test_callbacks_are_told_every_step_epoch_and_evaluation(data, tmp_path):
+    told = {"begin": [], "step": [], "epoch": [], "evaluation": []}
+    thread = threading.get_ident()
+
+    def note(event):
+        def callback(values):
+            assert threading.get_ident() == thread, "callbacks are called by the thread that called train()"
+            told[event].append(values)
+
+        return callback
+
+    run = brightnet.train(
+        data=data, out=tmp_path / "run", **SHORT, **{f"on_{event}": note(event) for event in told}
+    )
+    assert run.outcome == "finished"
+    assert (run.epochs, run.iterations) == (2, 6)
+    assert told["begin"] == [run.folder]
+    assert [step["iteration"] for step in told["step"]] == [1, 2, 3, 4, 5, 6]
+    assert [epoch["epoch"] for epoch in told["epoch"]] == [1, 2]
+    assert len(told["evaluation"]) == 2
+    last = told["evaluation"][-1]
+    assert last["epochs"] == 2 and last["steps"] == 3 and last["images"] == 4
+    assert last["loss"] > 0 and last["val_loss"] > 0 and last["learning_rate"] > 0
+    assert {c["name"] for c in last["per_class"]} == set(brightnet.open_weights(run.weights).classes)
+    assert told["epoch"][-1]["AP50"] == last["AP50"]
+    assert run.best is not None and run.best["AP"] == max(e["AP"] for e in told["evaluation"])
+    assert run.weights.exists() and (run.folder / "report.html").exists()
+
+
+def test_false_stops_after_saving_and_the_run_resumes(data, tmp_path, run):
+    stopped = brightnet.train(
+        data=data, out=tmp_path / "run", on_step=lambda step: step["iteration"] < 3, **SHORT
+    )
+    assert stopped.outcome == "stopped"
+    assert 3 <= stopped.iterations <= 4
+    resumed = brightnet.train(resume=stopped.folder, device="cpu")
+    assert (resumed.outcome, resumed.iterations) == ("finished", 6)
+    last = "weights/last.safetensors"
+    assert weights_hash(resumed.folder / last) == weights_hash(run.folder / last)
+    assert brightnet.train(resume=stopped.folder, device="cpu").outcome == "was_over"
+
+
+@pytest.mark.parametrize("event", ["begin", "step", "epoch", "evaluation"])
+def test_what_a_callback_raises_is_raised_after_saving(data, tmp_path, event):
+    class Broken(Exception):
+        pass
+
+    def callback(values):
+        raise Broken(event)
+
+    with pytest.raises(Broken, match=event):
+        brightnet.train(data=data, out=tmp_path / "run", **SHORT, **{f"on_{event}": callback})
+    assert brightnet.train(resume=tmp_path / "run", device="cpu").outcome in ("finished", "was_over")
+
+
+def test_ctrl_c_saves_and_raises(data, tmp_path):
+    script = textwrap.dedent(f"""
+        import brightnet
+        def on_step(step):
+            print("step", step["iteration"], flush=True)
+        try:
+            brightnet.train(data={str(data)!r}, out={str(tmp_path / "run")!r}, on_step=on_step,
+                            **{ {**SHORT, "model": str(MODEL), "epochs": 100000}!r})
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+    """)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "step 1\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert out.endswith("interrupted\n")
+    assert "everything is saved" in err and str(tmp_path / "run") in err, err
+    assert brightnet.train(resume=tmp_path / "run", device="cpu", on_step=lambda _: False).outcome == "stopped"
+
+
+def test_other_threads_run_while_it_computes(data, run):
+    import numpy as np
+
+    detector = brightnet.Detector(run.weights, device="cpu")
+    counted, over = 0, threading.Event()
+
+    def count():
+        nonlocal counted
+        while not over.is_set():
+            counted += 1
+            over.wait(0.0001)
+
+    interval = sys.getswitchinterval()
+    thread = threading.Thread(target=count)
+    thread.start()
+    try:
+        sys.setswitchinterval(1000)  # another thread runs only where this one releases the GIL
+        for call in (
+            lambda: detector([np.zeros((500, 500, 3), np.uint8)] * 20),
+            lambda: brightnet.evaluate(run.weights, data, device="cpu"),
+        ):
+            before = counted
+            call()
+            assert counted > before
+    finally:
+        sys.setswitchinterval(interval)
+        over.set()
+        thread.join()
+
+
+def test_messages_go_to_logging(data, tmp_path, caplog, capfd):
+    with caplog.at_level(logging.INFO, "brightnet"):
+        run = brightnet.train(data=data, out=tmp_path / "run", **SHORT)
+    said = [record.getMessage() for record in caplog.records if record.name == "brightnet"]
+    assert any("Training in" in message for message in said), said
+    assert capfd.readouterr().out == ""
+    caplog.clear()
+    logging.getLogger("brightnet").setLevel(logging.ERROR)
+    try:
+        brightnet.train(data=data, out=tmp_path / "run", **SHORT)
+    finally:
+        logging.getLogger("brightnet").setLevel(logging.NOTSET)
+    assert not caplog.records
+    assert run.folder.name == "run"
+
+
+def test_the_progress_line_is_rewritten_and_gives_way_to_messages(data, tmp_path, monkeypatch):
+    class Terminal(io.StringIO):
+        encoding = "utf-8"
+
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(_log.ProgressLine, "_shown", None)
+    brightnet.train(data=data, out=tmp_path / "run", **SHORT)
+    text = terminal.getvalue()
+    assert re.search(r"\repoch 2/2 100%\|█{10}\| 3/3  loss [\d.]+  AP50 [\d.]+  [\d.e+]+ steps/s", text), text
+    assert text.endswith("\n")
+    silent = Terminal()
+    monkeypatch.setattr(sys, "stderr", silent)
+    brightnet.train(data=data, out=tmp_path / "run", progress=False, **SHORT)
+    assert silent.getvalue() == ""
+
+
+def test_the_line_has_its_parts_in_any_terminal():
+    step = {"epoch": 3, "epochs": 50, "step": 25, "steps": 60, "iteration": 145, "loss": 4.312, "seconds_left": 250}
+    assert (
+        _log.line_of(step, 3.14159, "  AP50 0.610", " #")
+        == "epoch 3/50  42%|####      | 25/60  loss 4.31  AP50 0.610  3.14 steps/s  4 min left"
+    )
+    assert "|████▏     |" in _log.line_of(step, 1, "", " ▏▎▍▌▋▊▉█")
+    assert "left" not in _log.line_of({**step, "seconds_left": -1, "epochs": 0}, 1, "", " #")
+
+
+@pytest.mark.parametrize(
+    "keywords, message",
+    [
+        ({"epoch": 3}, "train() has no keyword 'epoch'. Did you mean epochs?"),
+        ({"sed": 3}, "train() has no keyword 'sed'. Did you mean **{\"train.seed\": ...}?"),
+        ({"minutes": 3}, "train() has no keyword 'minutes'. Did you mean **{\"train.minutes\": ...}?"),
+    ],
+)
+def test_an_unknown_keyword_names_the_nearest(keywords, message):
+    with pytest.raises(brightnet.InputError) as error:
+        brightnet.train(model="yolov4-tiny", data="nowhere", **keywords)
+    assert str(error.value) == message
+
+
+def test_mistakes_are_the_paragraphs_of_the_command(data, tmp_path):
+    def same(arguments, keywords, error=brightnet.InputError):
+        said = run_program("train", "--device", "cpu", "--out", tmp_path / "run", *arguments, cwd=tmp_path)
+        with pytest.raises(error) as raised:
+            brightnet.train(**{"device": "cpu", "out": tmp_path / "run", **keywords})
+        assert said.stderr.strip().splitlines()[-1].endswith(str(raised.value)), (said.stderr, str(raised.value))
+        assert isinstance(raised.value, brightnet.Error)
+        return said.returncode
+
+    assert same(["--model", "yolov4-tny", "--data", data], {"model": "yolov4-tny", "data": data}) == 2
+    assert (
+        same(
+            ["--model", "yolov4-tiny", "--data", data, "--set", "train.epoch=3"],
+            {"model": "yolov4-tiny", "data": data, "train.epoch": 3},
+        )
+        == 2
+    )
+    assert (
+        same(
+            ["--model", "yolov4-tiny", "--data", data, "--device", "cuda:99"],
+            {"model": "yolov4-tiny", "data": data, "device": "cuda:99"},
+            brightnet.DeviceError,
+        )
+        == 3
+    )
+    assert not (tmp_path / "run").exists()
+
+
+def test_values_of_every_type_reach_the_configuration(data, tmp_path):
+    run = brightnet.train(
+        data=data,
+        out=tmp_path / "run",
+        **{**SHORT, "epochs": 1, "size": (64, 96)},
+        **{"augment.mosaic": 0, "augment.flip": 0.25, "data.classes": ["circle", "square"], "train.save_every": 5},
+    )
+    config = (run.folder / "config.yaml").read_text()
+    for line in (r"mosaic: 0\b", r"flip: 0.25\b", r"classes: \[circle, square\]", r"size: (\[64, 96\]|64x96)"):
+        assert re.search(line, config), (line, config)
+
+
+def test_command_python_and_cpp_train_the_same_weights(data, tmp_path, run):
+    said = run_program(
+        *["train", "--model", MODEL, "--data", data, "--epochs", 2, "--size", 64, "--batch", 4],
+        *["--precision", "fp32", "--device", "cpu", "--out", tmp_path / "command"],
+        *["--set", "train.seed=1", "evaluate.every=1", "loader.workers=1"],
+    )
+    assert said.returncode == 0, said.stderr
+    by_cpp = subprocess.run(
+        [os.environ["BRIGHTNET_TRAIN_ONCE"], MODEL, data, tmp_path / "cpp"], capture_output=True, text=True, check=True
+    )
+    hashes = {
+        "command": weights_hash(tmp_path / "command/weights/last.safetensors"),
+        "C++": weights_hash(by_cpp.stdout.strip()),
+        "Python": weights_hash(run.folder / "weights/last.safetensors"),
+    }
+    assert len(set(hashes.values())) == 1, hashes
