@@ -9,7 +9,7 @@ rm -rf "$scratch"
 mkdir -p "$scratch"
 cd "$scratch"
 git clone -q --depth 1 "file://$root" clone
-for name in first second; do clone/scripts/package source --out $name >said.txt; done
+for name in first second; do clone/scripts/package source --out "$name" >said.txt; done
 tarball=$(cat said.txt)
 cmp "first/${tarball##*/}" "$tarball" || fail "packed a second time it is another file"
 tar -tf "$tarball" | grep -v '/$' | sed 's|^[^/]*/||' | sort >packed.txt
