@@ -10,6 +10,7 @@ done
 
 rm -rf "$scratch"
 mkdir -p "$scratch"
+export DPKG_DEB_COMPRESSOR_TYPE=gzip DPKG_DEB_COMPRESSOR_LEVEL=1  # the quickest
 pack() {
   cpack --config "$build/CPackConfig.cmake" -B "$scratch/$1" >"$scratch/$1.log" 2>&1 || { cat "$scratch/$1.log" >&2; fail "nothing was packed"; }
 }
