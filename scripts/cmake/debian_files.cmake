@@ -49,6 +49,9 @@ License: Apache-2.0
  On Debian systems, the full text of the Apache License, Version 2.0, is in
  /usr/share/common-licenses/Apache-2.0.
 ")
+  if(EXISTS ${tree}/usr/share/zsh/site-functions)  # which Debian's zsh leaves to the administrator
+    file(RENAME ${tree}/usr/share/zsh/site-functions ${tree}/usr/share/zsh/vendor-completions)
+  endif()
   file(GLOB pages ${tree}/usr/share/man/man1/*.1)
   execute_process(COMMAND gzip --best --no-name ${folder}/changelog ${pages} COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND chmod -R u=rwX,go=rX ${tree} COMMAND_ERROR_IS_FATAL ANY)
