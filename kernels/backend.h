@@ -124,7 +124,11 @@ class Backend : public Device {
   /// to = or += from for each pair, `to` in fp32: weight gradients that convolutions leave rounded
   /// (Convolution::rounds_weight_gradient()). A GPU does hundreds of them in one launch.
   virtual void add_rounded(std::span<const CastPair> pairs, bool accumulate) = 0;
-  /// u8 pixels to the compute type: value / 255, correctly rounded to fp32.
+  /// How many channels an image of so many has in a network's memory. Where that is more, the last are zero
+  /// (normalize_image()), and the convolutions that read the image do without weights for them
+  /// (ConvolutionSpec::zero_inputs).
+  virtual int image_channels(int channels, DType /*type*/) const { return channels; }
+  /// u8 pixels to the compute type: value / 255, correctly rounded to fp32. Channels that only x has become zero.
   virtual void normalize_image(const Tensor& pixels, const Tensor& x) = 0;
 
   // YOLO head (formulas in kernels/math/yolo.h).

@@ -13,6 +13,7 @@ namespace brightnet {
 struct ConvolutionSpec {
   Shape input, output;                         ///< NHWC
   int kernel = 1, stride = 1, padding = 0;     ///< square, in pixels; padding on every side
+  int zero_inputs = 0;                         ///< the input's last channels are zero and have no weights
   int groups = 1;                              ///< each output reads the inputs of its own group of channels
   DType type = DType::f32;                     ///< of activations and working weights
   bool training = true;                        ///< false: forward only
@@ -26,12 +27,21 @@ struct ConvolutionSpec {
   StatisticsExchange* exchange = nullptr;
 
   /// Input channels that each output reads.
-  int group_inputs() const { return input.c / groups; }
+  int group_inputs() const { return (input.c - zero_inputs) / groups; }
   size_t weight_count() const { return static_cast<size_t>(output.c) * kernel * kernel * group_inputs(); }
   /// Multiplications and additions of one forward pass over the batch.
   double flops() const {
     return 2.0 * static_cast<double>(output.count()) * kernel * kernel * group_inputs();
   }
+};
+
+/// What the calls of a convolution read and write; null where there is no such call.
+struct ConvolutionTensors {
+  Tensor x{}, y{};              ///< forward()
+  const float* bias = nullptr;  ///< forward()
+  Tensor dy{};                  ///< the backward passes
+  Tensor dx{}, part{};          ///< backward_data(); with a part, add_backward_data()
+  Tensor backward_x{};          ///< backward_weights()
 };
 
 /// bind() gives it memory of the network's plan: `weights` persists between steps, `workspace` is shared with
@@ -54,6 +64,14 @@ class Convolution {
   /// The working weights if they are the masters rounded to their type and nothing else: Backend::cast_all() then
   /// does what prepare() would do, for all convolutions at once. Null: they need prepare().
   virtual Tensor working_weights() const { return {}; }
+
+  // Where a device chooses among implementations by trying them, these do so for all calls at once, after prepare() and
+  // before the first of the calls. Otherwise each call chooses when it is first made, beside whatever else runs then.
+  /// Says what is going to be chosen, so that what earlier runs chose is made ready for many convolutions at once.
+  virtual void expect(const ConvolutionTensors&) {}
+  /// Chooses. The tensors are written to; weights and bias are not.
+  virtual void choose(const ConvolutionTensors&) {}
+
   /// y = activation(x ∗ w + bias); bias is fp32, or nullptr when the spec has none.
   virtual void forward(const Tensor& x, const float* bias, const Tensor& y) = 0;
   /// Σy and Σy² over the pixels of each channel ([2][c], in the workspace) if the last forward() computed

@@ -15,6 +15,7 @@ ConvolutionLayer::ConvolutionLayer(const ConvAttributes& conv, const LayerSetup&
 
 void ConvolutionLayer::plan_convolution(int filters) {
   spec_.input = setup().inputs[0];
+  spec_.zero_inputs = setup().zero_inputs;
   spec_.output = output_shape();
   spec_.output.c = filters;
   spec_.kernel = attributes_.size;
@@ -50,6 +51,11 @@ void ConvolutionLayer::bound() {
   if (norm_) norm_->use(workspace_);
   convolution_->bind(weights_, workspace_);
   if (workspace_bytes_ > convolution_->workspace_bytes()) convolution_->extend_workspace(workspace_bytes_);
+}
+
+void ConvolutionLayer::append_input_gradient(const LayerCall& backward, ConvolutionTensors& tensors) const {
+  tensors.dx = backward.input_gradients[0];
+  if (tensors.dx && backward.accumulate[0]) tensors.part = added_gradient_;
 }
 
 void ConvolutionLayer::write_input_gradient(const Tensor& dy, const LayerCall& call) {
@@ -94,6 +100,8 @@ class SingleConvolution : public ConvolutionLayer {
     return passes_gradient_ && (norm_ || attributes_.activation != Activation::linear);
   }
   Tensor convolution_output(const Tensor& output) const;
+  const float* bias() const { return norm_ ? nullptr : spec_.folded ? folded_bias_ : value(bias_); }
+  ConvolutionTensors tensors(const LayerCall& forward, const LayerCall& backward) const override;
   void run_forward(const LayerCall& call);
   void run_backward(const LayerCall& call, bool accumulate_parameters);
 
@@ -126,6 +134,21 @@ Tensor SingleConvolution::convolution_output(const Tensor& output) const {
   return kept_output_ ? kept_output_ : output;
 }
 
+ConvolutionTensors SingleConvolution::tensors(const LayerCall& forward, const LayerCall& backward) const {
+  ConvolutionTensors tensors{.x = widens_ ? wide_input_ : forward.inputs[0],
+                             .y = convolution_output(widens_ ? wide_output_ : forward.output),
+                             .bias = bias()};
+  if (!passes_gradient_) return tensors;
+  tensors.dy = widens_ ? wide_output_ : dense_gradient_ ? dense_gradient_ : backward.output_gradient;
+  if (trains_) tensors.backward_x = widens_ ? wide_input_ : backward.inputs[0];
+  if (!widens_) {
+    append_input_gradient(backward, tensors);
+  } else if (backward.input_gradients[0]) {
+    tensors.dx = wide_input_gradient_;
+  }
+  return tensors;
+}
+
 CastPair SingleConvolution::weight_cast() const {
   const Tensor working = convolution_->working_weights();
   return {{value(weight_), working.shape, DType::f32}, working};
@@ -152,8 +175,7 @@ void SingleConvolution::forward(const LayerCall& call) {
 
 void SingleConvolution::run_forward(const LayerCall& call) {
   const Tensor y = convolution_output(call.output), x = call.inputs[0];
-  const float* bias = norm_ ? nullptr : spec_.folded ? folded_bias_ : value(bias_);
-  convolution_->forward(x, bias, y);
+  convolution_->forward(x, bias(), y);
   if (norm_) {
     norm_->forward(y, call.output, call.addend, convolution_->output_sums());
   } else if (keeps_output()) {

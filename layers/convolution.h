@@ -23,6 +23,15 @@ class ConvolutionLayer : public Layer {
   void bound() override;
   bool backward_reads_inputs() const override { return trains_ && convolution_; }
 
+  /// Chooses the convolution's implementations for these calls: see Convolution::choose(). The backward call has no
+  /// tensors where it is never made.
+  void expect(const LayerCall& forward, const LayerCall& backward) const {
+    if (convolution_) convolution_->expect(tensors(forward, backward));
+  }
+  void choose(const LayerCall& forward, const LayerCall& backward) const {
+    if (convolution_) convolution_->choose(tensors(forward, backward));
+  }
+
   /// What cast_all() converts instead of prepare(), after every change of the values; null: prepare() it is.
   virtual CastPair weight_cast() const = 0;
   /// Recomputes an output of batch-norm from what the last forward() kept.
@@ -34,6 +43,10 @@ class ConvolutionLayer : public Layer {
   ConvolutionLayer(const ConvAttributes& conv, const LayerSetup& setup);
   /// Of so many filters, which are the layer's or also another's.
   void plan_convolution(int filters);
+  /// What the convolution's calls are given within those of the layer.
+  virtual ConvolutionTensors tensors(const LayerCall& forward, const LayerCall& backward) const = 0;
+  /// The tensors of write_input_gradient().
+  void append_input_gradient(const LayerCall& backward, ConvolutionTensors& tensors) const;
   /// Of its input, where that has one.
   void write_input_gradient(const Tensor& dy, const LayerCall& call);
 

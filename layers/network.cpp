@@ -1,6 +1,7 @@
 #include "layers/network.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/clock.h"
 #include "kernels/traffic.h"
@@ -117,6 +118,18 @@ void Network::prepare_if_changed() {
   if (LaunchList* list = LaunchList::current()) list->set_layer(-1);
   setup_.backend->cast_all(casts);
   prepared_version_ = setup_.parameters->version;
+  choose_convolutions();
+}
+
+// Before the first call, when nothing of a step is in the arena yet and nothing of it is exchanged with other ranks: what
+// they wait for would run beside the implementations that are timed.
+void Network::choose_convolutions() {
+  if (std::exchange(chose_convolutions_, true)) return;
+  for (const auto stage : {&ConvolutionLayer::expect, &ConvolutionLayer::choose}) {
+    for (Node& node : nodes_) {
+      if (node.convolution) (node.convolution->*stage)(call_of(node, false), call_of(node, true));
+    }
+  }
 }
 
 LayerCall Network::call_of(Node& node, bool backward) const {
@@ -247,8 +260,7 @@ void Network::rebuild(int layer) {
   }
 }
 
-// The first call with each key runs uncaptured: convolutions choose their engines then, and libraries
-// initialise lazily. The second is captured.
+// The first call with each key runs uncaptured: libraries initialise lazily. The second is captured.
 template <typename Work>
 void Network::recorded(const RecordingKey& key, Work&& work) {
   if (!recording_ || times_) return work();

@@ -149,6 +149,7 @@ class Network {
     std::unique_ptr<Recording> recording;
   };
   LayerSetup layer_setup(int layer) const;
+  int image_channels() const;
   void make_layers();
   void choose_rebuilt();
   void choose_conversions();
@@ -158,6 +159,7 @@ class Network {
   bool is_prepare_due() const;
   void prepare_frozen();
   void prepare_if_changed();
+  void choose_convolutions();
   LayerCall call_of(Node& node, bool backward) const;
   void run_forward();
   void run_backward(int from, int to, const GradientScale& scale, bool accumulate, LossTotals* totals);
@@ -175,9 +177,10 @@ class Network {
   ArenaPlan arena_plan_;
   std::byte* arena_ = nullptr;
   uint64_t prepared_version_ = 0;
+  bool chose_convolutions_ = false;
   bool static_assignment_ = false;
   std::vector<LayerTime>* times_ = nullptr;
-  Tensor x_;  ///< the normalised image
+  Tensor x_;  ///< the normalised image, and channels of zeros where the backend wants more
   int x_buffer_ = -1, workspace_buffer_ = -1;
   std::unique_ptr<NetworkInput> input_;
   bool recording_ = true;

@@ -43,6 +43,13 @@ void NetworkInput::set_pixels_ahead(const uint8_t* pixels) {
 }
 
 void NetworkInput::set_values(const float* values, const Tensor& x) {
+  std::vector<float> padded;
+  if (x.shape.c > image_.c) {
+    padded.resize(x.count());
+    for (size_t pixel = 0; pixel < image_.pixels(); ++pixel)
+      std::copy_n(values + pixel * image_.c, image_.c, padded.begin() + static_cast<long>(pixel * x.shape.c));
+    values = padded.data();
+  }
   const void* bytes = values;
   const auto narrow = [&]<typename T>(T) {
     narrow_values_.resize(x.bytes());

@@ -2,6 +2,7 @@
 // calls each buffer of the arena is alive.
 #include <algorithm>
 #include <limits>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -45,6 +46,7 @@ LayerSetup Network::layer_setup(int layer) const {
   for (const int input : node.inputs)
     setup.inputs.push_back(input == network_input ? x_.shape : nodes_[input].shape);
   const int first = node.inputs[0];
+  if (first == network_input) setup.zero_inputs = x_.shape.c - setup_.model->channels;
   setup.input_gradient = first != network_input && nodes_[first].needs_gradient;
   setup.adds_input_gradient =
       setup_.mode == Mode::train && setup.input_gradient && nodes_[first].consumers.back() != layer;
@@ -54,9 +56,20 @@ LayerSetup Network::layer_setup(int layer) const {
   return setup;
 }
 
+// Only single convolutions do without weights for channels that are zero.
+int Network::image_channels() const {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    const Node& node = nodes_[i];
+    if (!std::count(node.inputs.begin(), node.inputs.end(), network_input)) continue;
+    const auto* conv = std::get_if<ConvAttributes>(&setup_.model->layers[i].attributes);
+    if (!conv || conv->groups != 1 || conv->full_precision || node.first_twin >= 0 || node.second_twin >= 0)
+      return setup_.model->channels;
+  }
+  return setup_.backend->image_channels(setup_.model->channels, type_);
+}
+
 void Network::make_layers() {
-  const Model& model = *setup_.model;
-  x_ = {nullptr, {setup_.batch, setup_.height, setup_.width, model.channels}, type_};
+  x_ = {nullptr, {setup_.batch, setup_.height, setup_.width, image_channels()}, type_};
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
     Node& node = nodes_[i];
     if (node.second_twin >= 0) {

@@ -41,6 +41,7 @@ class FirstTwin : public ConvolutionLayer {
     const ParameterEntry* weight;
     int channel, channels;
   };
+  ConvolutionTensors tensors(const LayerCall& forward, const LayerCall& backward) const override;
   /// The elements of a twin's weights in an array of both's.
   Tensor weights_in(void* both, int twin, DType type) const;
   void write_weight_gradients(const Tensor& x, bool accumulate);
@@ -66,6 +67,12 @@ void FirstTwin::memory(MemoryList& list) {
   if (!convolution_->rounds_weight_gradient()) list.workspace(weight_gradient_, bytes);
   ConvolutionLayer::memory(list);
   if (convolution_->working_weights().count() == 0) list.weights(masters_, bytes);
+}
+
+ConvolutionTensors FirstTwin::tensors(const LayerCall& forward, const LayerCall& backward) const {
+  ConvolutionTensors tensors{.x = forward.inputs[0], .y = y_, .dy = y_, .backward_x = backward.inputs[0]};
+  append_input_gradient(backward, tensors);
+  return tensors;
 }
 
 Tensor FirstTwin::weights_in(void* both, int twin, DType type) const {
@@ -143,6 +150,8 @@ class SecondTwin : public ConvolutionLayer {
   }
 
  private:
+  ConvolutionTensors tensors(const LayerCall&, const LayerCall&) const override { return {}; }
+
   FirstTwin& first_;
 };
 

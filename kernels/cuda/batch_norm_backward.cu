@@ -81,7 +81,12 @@ struct FinishGradients {
   }
 };
 
-/// Σg and Σg·(y − mean) of every channel.
+/// Channels of a thread that sums, at most: with eight, five numbers for each and the pixels that are loaded while others
+/// are computed would not fit into the registers of gradient_sums_blocks.
+constexpr int gradient_sums_channels = 4;
+
+/// Σg and Σg·(y − mean) of every channel. The next pixels are loaded before those that are there are computed, which takes
+/// as long as a load for mish.
 template <typename T, int count>
 __global__ void __launch_bounds__(channel_threads, resident(gradient_sums_blocks))
     gradient_sums_kernel(ChannelTiles tiles, GradientArguments<T> op, ChannelWorkspace room,
@@ -93,16 +98,28 @@ __global__ void __launch_bounds__(channel_threads, resident(gradient_sums_blocks
     load_parameters<count>(op.affine.mean, place.channel, mean);
   }
   with_activation(op.activation, [&]<Activation A>() {
-    // Pixels descend, and below 0 they wrap beyond the last.
-    for (unsigned pixel = place.pixels - 1 - place.first; pixel < place.pixels;
-         pixel -= pixels_in_flight * place.step) {
-      Vector<T, count> y[pixels_in_flight], dz[pixels_in_flight];
+    Vector<T, count> y[pixels_in_flight], dz[pixels_in_flight], next_y[pixels_in_flight],
+        next_dz[pixels_in_flight];
+    const auto load_next = [&](unsigned pixel) {
 #pragma unroll
       for (unsigned j = 0; j < pixels_in_flight; ++j) {
         const unsigned own = pixel - j * place.step < place.pixels ? pixel - j * place.step : pixel;
-        y[j] = load<count>(op.y + place.at<count>(own, op.y_stride));
-        dz[j] = load<count>(op.dz + place.at<count>(own, op.dz_stride));
+        next_y[j] = load<count>(op.y + place.at<count>(own, op.y_stride));
+        next_dz[j] = load<count>(op.dz + place.at<count>(own, op.dz_stride));
       }
+    };
+    // Pixels descend, and below 0 they wrap beyond the last.
+    unsigned next = place.pixels - 1 - place.first;
+    if (next < place.pixels) load_next(next);
+    while (next < place.pixels) {
+      const unsigned pixel = next;
+#pragma unroll
+      for (int j = 0; j < pixels_in_flight; ++j) {
+        y[j] = next_y[j];
+        dz[j] = next_dz[j];
+      }
+      next -= pixels_in_flight * place.step;
+      if (next < place.pixels) load_next(next);
 #pragma unroll
       for (unsigned j = 0; j < pixels_in_flight; ++j) {
         if (pixel - j * place.step >= place.pixels) break;
@@ -170,17 +187,18 @@ void CudaBackend::batch_norm_backward(const BatchNormBackward& op) {
   const size_t read = op.y.bytes() + op.dz.bytes() + ChannelAffine::bytes(channels);
   with_compute_type(op.y.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
+      constexpr int summed = std::min(count, gradient_sums_channels);
       const GradientArguments<T> arguments{op.y.as<const T>(),
                                            op.dz.as<const T>(),
                                            op.dy.as<T>(),
-                                           pixel_stride(op.y, count),
-                                           pixel_stride(op.dz, count),
+                                           pixel_stride(op.y, summed),
+                                           pixel_stride(op.dz, summed),
                                            {op.scale, op.shift, op.mean, op.inverse_std},
                                            k0,
                                            k1,
                                            op.activation};
-      const ChannelTiles tiles(op.y.shape, count, gradient_sums_blocks);
-      launch(gradient_sums_kernel<T, count>, sums_grid(tiles, {read, 0}, finish), channel_threads, 0,
+      const ChannelTiles tiles(op.y.shape, summed, gradient_sums_blocks);
+      launch(gradient_sums_kernel<T, summed>, sums_grid(tiles, {read, 0}, finish), channel_threads, 0,
              stream(), tiles, arguments, room, finish);
       if (over_ranks) total_over_ranks(*op.exchange, room.totals, channels, coefficients, stream());
       const ChannelTiles apply_tiles(op.y.shape, count, apply_gradient_blocks);

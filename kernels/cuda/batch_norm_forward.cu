@@ -81,28 +81,8 @@ __global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiproce
     statistics_kernel(ChannelTiles tiles, const T* y, unsigned stride, ChannelWorkspace room,
                       FinishStatistics<T> finish) {
   const ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
-  float k[count] = {}, s[count] = {}, t[count] = {};
-  if (place.pixels > 0) load_floats<count>(y + place.channel, k);
-  // Several loads are in flight before the first is used; pixels before the first are replaced by k, which
-  // adds nothing. Pixels descend, and below 0 they wrap beyond the last.
-  constexpr int batch = 4;
-  for (unsigned pixel = place.pixels - 1 - place.first; pixel < place.pixels; pixel -= batch * place.step) {
-    Vector<T, count> vectors[batch];
-#pragma unroll
-    for (unsigned j = 0; j < batch; ++j) {
-      const unsigned own = pixel - j * place.step;
-      vectors[j] = load<count>(y + place.at<count>(own < place.pixels ? own : 0, stride));
-    }
-#pragma unroll
-    for (int j = 0; j < batch; ++j) {
-#pragma unroll
-      for (int c = 0; c < count; ++c) {
-        const float v = widen(vectors[j].element[c]) - k[c];
-        s[c] += v;
-        t[c] += v * v;
-      }
-    }
-  }
+  float s[count] = {}, t[count] = {};
+  sum_shifted<count>(place, y, stride, s, t);
   sum_rows<count>(tiles, s, t, room.parts);
   finish_sums<count>(tiles, room, finish);
 }
@@ -172,10 +152,10 @@ void queue_mean_and_variance(const BatchNormForward& op, unsigned* tickets, cuda
   if (!op.sums) queue_statistics<T, count>(op.y, room, {store, keep, over_ranks}, stream);
   store.k = nullptr;
   if (!over_ranks) {
-    if (op.sums) finish_output_sums(op, store, stream);
+    if (op.sums) finish_output_sums<T, count>(op, room, store, stream);
     return;
   }
-  if (op.sums) finish_output_sums(op, KeepSums{room.totals, channels}, stream);
+  if (op.sums) finish_output_sums<T, count>(op, room, KeepSums{room.totals, channels}, stream);
   store.pixels = pixels * op.exchange->parts();
   total_over_ranks(*op.exchange, room.totals, channels, store, stream);
 }

@@ -42,6 +42,35 @@ struct ChannelWorkspace {
 
 #ifdef BRIGHTNET_KERNELS
 
+/// Adds Σ(y − k) and Σ(y − k)² over the thread's pixels, k being the channel's value in the tensor's first pixel. `stride`:
+/// between y's pixels.
+template <int count, typename T>
+__device__ void sum_shifted(const ChannelPlace& place, const T* y, unsigned stride, float (&s)[count],
+                            float (&t)[count]) {
+  float k[count] = {};
+  if (place.pixels > 0) load_floats<count>(y + place.channel, k);
+  // Several loads are in flight before the first is used; pixels before the first are replaced by k, which
+  // adds nothing. Pixels descend, and below 0 they wrap beyond the last.
+  constexpr int batch = 4;
+  for (unsigned pixel = place.pixels - 1 - place.first; pixel < place.pixels; pixel -= batch * place.step) {
+    Vector<T, count> vectors[batch];
+#pragma unroll
+    for (unsigned j = 0; j < batch; ++j) {
+      const unsigned own = pixel - j * place.step;
+      vectors[j] = load<count>(y + place.at<count>(own < place.pixels ? own : 0, stride));
+    }
+#pragma unroll
+    for (int j = 0; j < batch; ++j) {
+#pragma unroll
+      for (int c = 0; c < count; ++c) {
+        const float v = widen(vectors[j].element[c]) - k[c];
+        s[c] += v;
+        t[c] += v * v;
+      }
+    }
+  }
+}
+
 /// parts[blockIdx.x] of the block's channels = the sums of s and t over the block's rows. All threads
 /// call it.
 template <int count>
@@ -122,16 +151,23 @@ __device__ void finish_sums(const ChannelTiles& tiles, const ChannelWorkspace& r
   if (adds) finish(channel, s, t);
 }
 
-/// The grid of a kernel that ends with sum_rows() and finish_sums(); `summed` is what it moves beside that.
+/// The grid of a kernel that ends with sum_rows() and finish_sums().
+inline Grid sums_grid(const ChannelTiles& tiles,
+                      const std::source_location& where = std::source_location::current()) {
+  BRIGHTNET_CHECK(static_cast<size_t>(tiles.across) * (tiles.groups + 1) <= most_tickets,
+                  "sums of more channels than there are tickets for");
+  return Grid(tiles.grid(), where);
+}
+
+/// The same of a kernel that does so for all channels; `summed` is what it moves beside that.
 template <typename Finish>
 Grid sums_grid(const ChannelTiles& tiles, const Traffic& summed, const Finish& finish,
                const std::source_location& where = std::source_location::current()) {
   const size_t groups = static_cast<size_t>(tiles.groups), across = static_cast<size_t>(tiles.across);
-  BRIGHTNET_CHECK(across * (groups + 1) <= most_tickets, "sums of more channels than there are tickets for");
   const size_t tickets = across * (groups > 1 ? groups + 1 : 1) * sizeof(unsigned);
   const size_t group_sums = groups > 1 ? groups * tiles.channels * sizeof(double2) : 0;
   const Traffic parts{tickets, tickets + tiles.part_bytes() + group_sums};
-  return Grid(tiles.grid(), where).moving(summed + parts + finish.traffic(tiles.channels));
+  return sums_grid(tiles, where).moving(summed + parts + finish.traffic(tiles.channels));
 }
 
 #endif

@@ -6,6 +6,8 @@
 #include "kernels/cuda/convolution.h"
 
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 #include "core/alignment.h"
 #include "kernels/cuda/convolution_kernels.h"
@@ -15,11 +17,20 @@
 namespace brightnet::cuda {
 namespace {
 
+/// What cuDNN computes: it knows of no channels without weights. There they are zero.
+ConvolutionSpec with_weights_for_all(ConvolutionSpec spec) {
+  BRIGHTNET_CHECK(spec.zero_inputs == 0 || (spec.groups == 1 && spec.type != DType::f32),
+                  "channels without weights are those of an image in a 16-bit type");
+  spec.zero_inputs = 0;
+  return spec;
+}
+
 class CudnnConvolution : public Convolution {
  public:
   CudnnConvolution(const ConvolutionSpec& spec, cudaStream_t stream,
                    const std::shared_ptr<ConvolutionEngines>& engines)
-      : spec_(spec),
+      : spec_(with_weights_for_all(spec)),
+        zero_inputs_(spec.zero_inputs),
         stream_(stream),
         engine_bytes_(least_engine_bytes(spec)),
         forward_(ConvolutionPass::Kind::forward, spec_, engines, stream),
@@ -50,37 +61,51 @@ class CudnnConvolution : public Convolution {
   void prepare(const float* master) override {
     if (uses_masters()) {
       weights_ = const_cast<float*>(master);
+    } else if (zero_inputs_ > 0) {
+      pad_inputs(master, spec_.input.c - zero_inputs_, {weights_, flat(), spec_.type}, spec_.input.c,
+                 stream_);
     } else {
       cast({const_cast<float*>(master), flat(), DType::f32}, {weights_, flat(), spec_.type}, stream_);
     }
   }
 
   Tensor working_weights() const override {
-    return uses_masters() || spec_.folded ? Tensor{} : Tensor{weights_, flat(), spec_.type};
+    return uses_masters() || spec_.folded || zero_inputs_ > 0 ? Tensor{}
+                                                              : Tensor{weights_, flat(), spec_.type};
+  }
+
+  void expect(const ConvolutionTensors& tensors) override {
+    if (LaunchList::current()) return;
+    each_pass(tensors, [this](ConvolutionPass& pass, const Pointers&, const std::vector<Tensor>&) {
+      pass.expect(engine_bytes_);
+    });
+  }
+  // Engines are timed and checked on random numbers: zeros would cost less power, and show nothing.
+  void choose(const ConvolutionTensors& tensors) override {
+    if (LaunchList::current()) return;
+    each_pass(tensors,
+              [this](ConvolutionPass& pass, const Pointers& pointers, const std::vector<Tensor>& read) {
+                for (const Tensor& tensor : read) fill_random(tensor, 1, stream_);
+                pass.choose(pointers, engine_workspace());
+              });
   }
 
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
-    Pointers pointers{{x_slot, x.data}, {w_slot, weights_}, {y_slot, y.data}};
-    if (spec_.bias) pointers[bias_slot] = const_cast<float*>(bias);
-    if (spec_.statistics) {
-      pointers[sum_slot] = after_engine();
-      pointers[square_sum_slot] = after_engine() + spec_.output.c;
-    }
-    forward_.run(pointers, engine_workspace());
+    forward_.run(forward_pointers(x, bias, y), engine_workspace());
   }
   const float* output_sums() const override { return forward_.sums() ? after_engine() : nullptr; }
 
   void backward_data(const Tensor& dy, const Tensor& dx) override {
     BRIGHTNET_CHECK(spec_.training && spec_.input_gradient,
                     "this convolution was planned without an input gradient");
-    backward_data_.run({{x_slot, dx.data}, {w_slot, weights_}, {y_slot, dy.data}}, engine_workspace());
+    backward_data_.run(data_pointers(dy, dx), engine_workspace());
   }
 
   // Choosing an engine leaves dx alone: the engines write to `part` then, and those that add, add to it.
   bool add_backward_data(const Tensor& dy, const Tensor& dx, const Tensor& part) override {
     BRIGHTNET_CHECK(spec_.training && spec_.input_gradient,
                     "this convolution was planned without an input gradient");
-    Pointers pointers{{x_slot, part.data}, {w_slot, weights_}, {y_slot, dy.data}, {addend_slot, dx.data}};
+    Pointers pointers = sum_pointers(dy, dx, part);
     add_backward_data_.choose(pointers, engine_workspace());
     if (add_backward_data_.adds()) pointers[x_slot] = dx.data;
     add_backward_data_.run(pointers, engine_workspace());
@@ -92,13 +117,16 @@ class CudnnConvolution : public Convolution {
     BRIGHTNET_CHECK(spec_.training, "this convolution was planned for inference");
     const bool direct = spec_.type == DType::f32 && !accumulate && dw;
     void* const part = direct ? dw : after_engine();
-    backward_weights_.run({{x_slot, x.data}, {w_slot, part}, {y_slot, dy.data}}, engine_workspace());
-    if (!direct && dw) add_weight_gradient({part, flat(), spec_.type}, dw, accumulate, stream_);
+    backward_weights_.run(weight_pointers(x, dy, part), engine_workspace());
+    if (direct || !dw) return;
+    const Tensor sum{part, flat(), spec_.type};
+    if (zero_inputs_ == 0) return add_weight_gradient(sum, dw, accumulate, stream_);
+    add_padded_weight_gradient(sum, spec_.input.c, dw, spec_.input.c - zero_inputs_, accumulate, stream_);
   }
 
-  bool rounds_weight_gradient() const override { return spec_.type != DType::f32; }
+  bool rounds_weight_gradient() const override { return spec_.type != DType::f32 && zero_inputs_ == 0; }
   void rounded_backward_weights(const Tensor& x, const Tensor& dy, void* dw) override {
-    backward_weights_.run({{x_slot, x.data}, {w_slot, dw}, {y_slot, dy.data}}, engine_workspace());
+    backward_weights_.run(weight_pointers(x, dy, dw), engine_workspace());
   }
 
   std::string description() const override {
@@ -112,6 +140,35 @@ class CudnnConvolution : public Convolution {
  private:
   bool uses_masters() const { return spec_.training && spec_.type == DType::f32 && !spec_.folded; }
   Shape flat() const { return {1, 1, 1, static_cast<int>(spec_.weight_count())}; }
+
+  Pointers forward_pointers(const Tensor& x, const float* bias, const Tensor& y) const {
+    Pointers pointers{{x_slot, x.data}, {w_slot, weights_}, {y_slot, y.data}};
+    if (spec_.bias) pointers[bias_slot] = const_cast<float*>(bias);
+    if (spec_.statistics) {
+      pointers[sum_slot] = after_engine();
+      pointers[square_sum_slot] = after_engine() + spec_.output.c;
+    }
+    return pointers;
+  }
+  Pointers data_pointers(const Tensor& dy, const Tensor& dx) const {
+    return {{x_slot, dx.data}, {w_slot, weights_}, {y_slot, dy.data}};
+  }
+  Pointers sum_pointers(const Tensor& dy, const Tensor& dx, const Tensor& part) const {
+    return {{x_slot, part.data}, {w_slot, weights_}, {y_slot, dy.data}, {addend_slot, dx.data}};
+  }
+  static Pointers weight_pointers(const Tensor& x, const Tensor& dy, void* dw) {
+    return {{x_slot, x.data}, {w_slot, dw}, {y_slot, dy.data}};
+  }
+  /// For each pass that has tensors.
+  void each_pass(
+      const ConvolutionTensors& t,
+      const std::function<void(ConvolutionPass&, const Pointers&, const std::vector<Tensor>& read)>& body) {
+    body(forward_, forward_pointers(t.x, t.bias, t.y), {t.x});
+    if (t.dx && t.part) body(add_backward_data_, sum_pointers(t.dy, t.dx, t.part), {t.dy, t.dx});
+    if (t.dx && !t.part) body(backward_data_, data_pointers(t.dy, t.dx), {t.dy});
+    if (t.backward_x)
+      body(backward_weights_, weight_pointers(t.backward_x, t.dy, after_engine()), {t.backward_x, t.dy});
+  }
 
   /// Of the sums of the output or of the weights' gradient, which are never there at the same time.
   size_t after_engine_bytes() const {
@@ -128,6 +185,7 @@ class CudnnConvolution : public Convolution {
   }
 
   const ConvolutionSpec spec_;
+  const int zero_inputs_;
   const cudaStream_t stream_;
   void* weights_ = nullptr;
   std::byte* workspace_ = nullptr;

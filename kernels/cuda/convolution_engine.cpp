@@ -1,14 +1,15 @@
 #include "kernels/cuda/convolution_engine.h"
 
 #include <algorithm>
-#include <set>
+#include <atomic>
+#include <future>
 #include <vector>
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/processors.h"
 #include "core/progress.h"
 #include "kernels/cuda/convolution_timing.h"
-#include "kernels/cuda/in_place_sum.h"
 #include "kernels/cuda/libraries.h"
 
 namespace cudnn_frontend {
@@ -22,6 +23,7 @@ namespace {
 namespace fe = cudnn_frontend;
 
 constexpr double seconds_between_messages = 20;
+constexpr size_t most_makers = 8;  ///< threads that make engines: each has a handle, which takes memory of the GPU
 
 std::string cudnn_version() {
   const size_t v = fe::detail::get_backend_version();
@@ -32,12 +34,6 @@ bool is_capturing(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   check(cudaStreamIsCapturing(stream, &status), "ask whether a graph is captured");
   return status != cudaStreamCaptureStatusNone;
-}
-
-std::string engine_name(const ConvolutionVariant& variant, int64_t index) {
-  std::string tag;
-  if (variant.graph->get_plan_name_at_index(index, tag).is_bad()) tag = "engine " + std::to_string(index);
-  return variant.name + ':' + tag;
 }
 
 bool is_compiled_now(const fe::graph::Graph& graph, int64_t index) {
@@ -55,11 +51,13 @@ struct ConvolutionEngines::Trial {
   const Pointers& pointers;
   EngineWorkspace workspace;
   cudaStream_t stream;
+  bool undecided = false;  ///< an engine was left out that could not be checked
 };
 
 ConvolutionEngines::~ConvolutionEngines() {
   report_timing(0);
   chosen_.clear();
+  for (const cudnnHandle_t maker : makers_) fe::detail::destroy_handle(maker);
   if (handle_) fe::detail::destroy_handle(handle_);
 }
 
@@ -82,17 +80,77 @@ void ConvolutionEngines::open(cudaStream_t stream) {
   handle_ = handle;
 }
 
+std::string ConvolutionEngines::remembered(const Pass& pass) const {
+  return options_.deterministic ? "" : cache_->find(pass.name);
+}
+
+void ConvolutionEngines::expect(const Pass& pass, size_t workspace_bytes) {
+  if (!chosen_.count(pass.name)) expected_.insert({pass.name, {pass, workspace_bytes}});
+}
+
 EnginePointer ConvolutionEngines::choose(const Pass& pass, const Pointers& pointers,
                                          EngineWorkspace workspace, cudaStream_t stream) {
   BRIGHTNET_CHECK(!is_capturing(stream), "a convolution chose its engine inside a graph");
   open(stream);
   note_progress();
+  make_expected();
   EnginePointer& chosen = chosen_[pass.name];
-  const std::string remembered = options_.deterministic ? "" : cache_->find(pass.name);
-  if (!chosen && !remembered.empty()) chosen = named(pass, remembered, workspace.bytes);
+  const std::string name = remembered(pass);
+  if (!chosen && !name.empty()) chosen = named(pass, name, workspace.bytes, handle_);
   // Also what was remembered and is no longer offered, by another build of the same version, is measured.
   if (!chosen) chosen = measured(pass, pointers, workspace, stream);
   return chosen;
+}
+
+/// cuDNN may be called from several threads, each with a handle of its own.
+void ConvolutionEngines::make_expected() {
+  struct Making {
+    const Expected* expected;
+    std::string name;
+    EnginePointer engine;
+  };
+  std::vector<Making> all;
+  for (const auto& [key, expected] : expected_) {
+    if (std::string name = remembered(expected.pass); !name.empty())
+      all.push_back({&expected, name, nullptr});
+  }
+  const double began = seconds_now();
+  std::atomic<size_t> next{0};
+  const auto make = [&](cudnnHandle_t handle) {
+    for (size_t i = next++; i < all.size(); i = next++) {
+      const Expected& expected = *all[i].expected;
+      all[i].engine = named(expected.pass, all[i].name, expected.workspace_bytes, handle);
+      note_progress();
+    }
+  };
+  int gpu = 0;
+  check(cudaGetDevice(&gpu), "ask for the current GPU");
+  std::vector<std::future<void>> threads;
+  const size_t most = std::min({all.size(), static_cast<size_t>(usable_processors()), most_makers});
+  for (size_t thread = 1; thread < most; ++thread) {
+    if (makers_.size() < thread) {
+      cudnnHandle_t maker = nullptr;
+      if (fe::detail::create_handle(&maker) != CUDNN_STATUS_SUCCESS) break;
+      makers_.push_back(maker);
+    }
+    threads.push_back(std::async(std::launch::async, [&make, gpu, maker = makers_[thread - 1]] {
+      check(cudaSetDevice(gpu), "choose the GPU");
+      make(maker);
+    }));
+  }
+  make(handle_);
+  for (std::future<void>& thread : threads) thread.get();
+  size_t compiled = 0;
+  for (const Making& making : all) {
+    if (!making.engine) continue;
+    compiled += is_compiled_now(*making.engine->variant.graph, making.engine->index);
+    chosen_[making.expected->pass.name] = making.engine;
+  }
+  expected_.clear();
+  if (compiled > 0) {
+    log::info("cuDNN compiled {} of the {} engines that an earlier run chose, which took {:.1f} s.",
+              compiled, all.size(), seconds_now() - began);
+  }
 }
 
 EnginePointer ConvolutionEngines::measured(const Pass& pass, const Pointers& pointers,
@@ -100,7 +158,7 @@ EnginePointer ConvolutionEngines::measured(const Pass& pass, const Pointers& poi
   const double began = seconds_now();
   std::string problems;
   const std::vector<ConvolutionEngine> engines = offered(pass, workspace.bytes, problems);
-  const Trial trial{pass, engines, pointers, workspace, stream};
+  Trial trial{pass, engines, pointers, workspace, stream};
   std::vector<Candidate> candidates;
   for (const ConvolutionEngine& engine : engines) {
     candidates.push_back({is_compiled_now(*engine.variant.graph, engine.index),
@@ -117,7 +175,7 @@ EnginePointer ConvolutionEngines::measured(const Pass& pass, const Pointers& poi
   }
   const auto chosen = std::make_shared<const ConvolutionEngine>(engines[static_cast<size_t>(index)]);
   if (options_.deterministic) return chosen;
-  if (timed) {
+  if (timed && !trial.undecided) {
     cache_->remember(pass.name, chosen->name);
     cache_->save();  // a run that is killed need not be measured again
   }
@@ -171,21 +229,21 @@ fe::error_t ConvolutionEngines::try_execute(const ConvolutionEngine& engine, con
 
 /// Asks the heuristics for the engines of a graph, best first; a reason when there are none.
 std::string ConvolutionEngines::plan_engines(const ConvolutionVariant& variant, DType type,
-                                             size_t workspace_bytes) const {
+                                             size_t workspace_bytes, cudnnHandle_t handle) const {
   fe::graph::Graph& graph = *variant.graph;
   auto status = graph.validate();
-  if (status.is_good()) status = graph.build_operation_graph(handle_);
+  if (status.is_good()) status = graph.build_operation_graph(handle);
   if (status.is_good()) status = graph.create_execution_plans(engine_lists);
   if (status.is_bad()) return status.get_message();
   deselect_engines(graph, type, {options_.tensor_float, options_.deterministic, workspace_bytes});
   return "";
 }
 
-EnginePointer ConvolutionEngines::named(const Pass& pass, const std::string& name,
-                                        size_t workspace_bytes) const {
+EnginePointer ConvolutionEngines::named(const Pass& pass, const std::string& name, size_t workspace_bytes,
+                                        cudnnHandle_t handle) const {
   for (const ConvolutionVariant& variant : pass.variants()) {
     const bool own = name.rfind(variant.name + ':', 0) == 0;
-    if (!own || !plan_engines(variant, pass.type, workspace_bytes).empty()) continue;
+    if (!own || !plan_engines(variant, pass.type, workspace_bytes, handle).empty()) continue;
     for (int64_t i = 0; i < variant.graph->get_execution_plan_count(); ++i) {
       if (engine_name(variant, i) == name && variant.graph->build_plan_at_index(i).is_good())
         return std::make_shared<const ConvolutionEngine>(ConvolutionEngine{variant, i, name});
@@ -194,36 +252,27 @@ EnginePointer ConvolutionEngines::named(const Pass& pass, const std::string& nam
   return nullptr;
 }
 
-/// The engines of all variants, those first that the heuristics prefer: the variants take turns, so that each of them
-/// is timed however short the time is.
+/// The engines of all variants that can be planned.
 std::vector<ConvolutionEngine> ConvolutionEngines::offered(const Pass& pass, size_t workspace_bytes,
                                                            std::string& problems) const {
   ConvolutionVariants variants;
-  int64_t most = 0;
   for (const ConvolutionVariant& variant : pass.variants()) {
-    if (const std::string problem = plan_engines(variant, pass.type, workspace_bytes); !problem.empty()) {
+    if (const std::string problem = plan_engines(variant, pass.type, workspace_bytes, handle_);
+        !problem.empty()) {
       problems += ' ' + problem;
-      continue;
-    }
-    variants.push_back(variant);
-    most = std::max(most, variant.graph->get_execution_plan_count());
-  }
-  std::vector<ConvolutionEngine> engines;
-  std::set<std::string> known;  // several lists of the heuristics may name an engine
-  for (int64_t i = 0; i < most; ++i) {
-    for (const ConvolutionVariant& variant : variants) {
-      if (i >= variant.graph->get_execution_plan_count()) continue;
-      ConvolutionEngine engine{variant, i, engine_name(variant, i)};
-      if (known.insert(engine.name).second) engines.push_back(std::move(engine));
+    } else {
+      variants.push_back(variant);
     }
   }
-  return engines;
+  return usable_engines(variants);
 }
 
 /// Builds and runs the engine: see Candidate::time.
-float ConvolutionEngines::time(const ConvolutionEngine& engine, const Trial& trial, float hopeless) const {
+float ConvolutionEngines::time(const ConvolutionEngine& engine, Trial& trial, float hopeless) const {
   if (engine.variant.graph->build_plan_at_index(engine.index).is_bad()) return -1;
-  if (engine.variant.accumulates && !accumulates(engine, trial)) {
+  const InPlace in_place = engine.variant.accumulates ? accumulates(engine, trial) : InPlace::adds;
+  if (in_place != InPlace::adds) {
+    trial.undecided = trial.undecided || in_place == InPlace::unknown;
     log::warn("cuDNN's {} is not used for {}: it was not seen to add in place what a pass of its own adds.",
               engine.name, trial.pass.name);
     return -1;
@@ -234,16 +283,15 @@ float ConvolutionEngines::time(const ConvolutionEngine& engine, const Trial& tri
 }
 
 /// Compares an engine that adds with the first of the others that runs.
-bool ConvolutionEngines::accumulates(const ConvolutionEngine& engine, const Trial& trial) const {
+InPlace ConvolutionEngines::accumulates(const ConvolutionEngine& engine, const Trial& trial) const {
   const auto product = [&] {
     return std::any_of(trial.engines.begin(), trial.engines.end(), [&](const ConvolutionEngine& other) {
       return !other.variant.accumulates && other.variant.graph->build_plan_at_index(other.index).is_good() &&
              try_execute(other, trial.pointers, trial.workspace, trial.stream).is_good();
     });
   };
-  const Tensor addend{trial.pointers.at(addend_slot), *engine.variant.accumulates, trial.pass.type},
-      part{trial.pointers.at(x_slot), addend.shape, addend.type};
-  return adds_in_place({product, [&] { return try_run(engine, trial); }}, addend, part, trial.stream);
+  const Tensor part{trial.pointers.at(x_slot), *engine.variant.accumulates, trial.pass.type};
+  return check_in_place({product, [&] { return try_run(engine, trial); }}, part, trial.stream);
 }
 
 /// With what it costs others, and in place what is so in a step; false when the engine does not run.

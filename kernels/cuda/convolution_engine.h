@@ -12,17 +12,12 @@
 
 #include "kernels/cuda/convolution.h"
 #include "kernels/cuda/convolution_graph.h"
+#include "kernels/cuda/in_place_sum.h"
 #include "kernels/cuda/timed_choice.h"
 #include "kernels/cuda/tune_cache.h"
 
 namespace brightnet::cuda {
 
-/// An engine that was chosen.
-struct ConvolutionEngine {
-  ConvolutionVariant variant;
-  int64_t index = -1;  ///< among the graph's execution plans
-  std::string name;    ///< "plain:ConvFwd_eng3_k2=1", as the cache knows it
-};
 using EnginePointer = std::shared_ptr<const ConvolutionEngine>;
 
 /// Memory of the arena that an engine may use while it runs.
@@ -50,8 +45,11 @@ class ConvolutionEngines {
     DType type = DType::f32;
     std::function<ConvolutionVariants()> variants;
   };
+  /// A pass of which choose() will be asked, with this workspace.
+  void expect(const Pass& pass, size_t workspace_bytes);
   /// The fastest engine for the pass: known, remembered, or measured now, which writes to the pass's output
-  /// and waits for the device. No stream may be capturing a graph.
+  /// and waits for the device. No stream may be capturing a graph. The first call after expect() makes all engines that
+  /// are expected and remembered, several at a time: some are compiled, for a second or so each.
   EnginePointer choose(const Pass& pass, const Pointers& pointers, EngineWorkspace workspace,
                        cudaStream_t stream);
   /// What a LaunchList takes to be the fastest: the variant that fuses most, or the plain one.
@@ -64,22 +62,32 @@ class ConvolutionEngines {
   void open(cudaStream_t stream);
   cudnn_frontend::error_t try_execute(const ConvolutionEngine& engine, const Pointers& pointers,
                                       EngineWorkspace workspace, cudaStream_t stream) const;
-  std::string plan_engines(const ConvolutionVariant& variant, DType type, size_t workspace_bytes) const;
-  EnginePointer named(const Pass& pass, const std::string& name, size_t workspace_bytes) const;
+  std::string plan_engines(const ConvolutionVariant& variant, DType type, size_t workspace_bytes,
+                           cudnnHandle_t handle) const;
+  std::string remembered(const Pass& pass) const;
+  EnginePointer named(const Pass& pass, const std::string& name, size_t workspace_bytes,
+                      cudnnHandle_t handle) const;
+  void make_expected();
   EnginePointer measured(const Pass& pass, const Pointers& pointers, EngineWorkspace workspace,
                          cudaStream_t stream);
   std::vector<ConvolutionEngine> offered(const Pass& pass, size_t workspace_bytes,
                                          std::string& problems) const;
   struct Trial;
-  float time(const ConvolutionEngine& engine, const Trial& trial, float hopeless) const;
-  bool accumulates(const ConvolutionEngine& engine, const Trial& trial) const;
+  float time(const ConvolutionEngine& engine, Trial& trial, float hopeless) const;
+  InPlace accumulates(const ConvolutionEngine& engine, const Trial& trial) const;
   bool try_run(const ConvolutionEngine& engine, const Trial& trial) const;
   void report_timing(double least_seconds);
 
   CudnnOptions options_;
   cudnnHandle_t handle_ = nullptr;
+  std::vector<cudnnHandle_t> makers_;  ///< of the threads that made expected engines, which may refer to them
   std::unique_ptr<TuneCache> cache_;
   std::map<std::string, EnginePointer> chosen_;
+  struct Expected {
+    Pass pass;
+    size_t workspace_bytes;
+  };
+  std::map<std::string, Expected> expected_;  ///< by the pass's name
   /// What was not reported yet.
   struct Timing {
     double seconds = 0;

@@ -1,6 +1,10 @@
 #include "kernels/cuda/convolution_graph.h"
 
+#include <algorithm>
+#include <set>
+
 #include "kernels/cuda/convolution_kernels.h"
+#include "kernels/cuda/convolution_workspace.h"
 
 namespace brightnet::cuda {
 namespace {
@@ -122,7 +126,20 @@ std::shared_ptr<Graph> sums_graph(const ConvolutionSpec& spec) {
   return pass.with_output(y, y_slot, spec.output);
 }
 
+/// Opens what the frontend keeps to itself: whether a plan is deselected, or not supported.
+struct Plans : fe::ICudnn {
+  static fe::graph::Execution_plan_list& of(Graph& graph) {
+    return static_cast<fe::ICudnn&>(graph).*(&Plans::plans);
+  }
+};
+
 }  // namespace
+
+std::string engine_name(const ConvolutionVariant& variant, int64_t index) {
+  std::string tag;
+  if (variant.graph->get_plan_name_at_index(index, tag).is_bad()) tag = "engine " + std::to_string(index);
+  return variant.name + ':' + tag;
+}
 
 ConvolutionVariants forward_variants(const ConvolutionSpec& spec) {
   ConvolutionVariants variants;
@@ -198,6 +215,44 @@ void deselect_engines(fe::graph::Graph& graph, DType type, const EngineLimits& l
   if (limits.deterministic) unwanted.push_back(Note::NONDETERMINISTIC);
   graph.deselect_numeric_notes(unwanted);
   graph.deselect_workspace_greater_than(static_cast<int64_t>(limits.workspace_bytes));
+}
+
+std::vector<ConvolutionEngine> usable_engines(const ConvolutionVariants& variants) {
+  int64_t most = 0;
+  for (const ConvolutionVariant& variant : variants)
+    most = std::max(most, variant.graph->get_execution_plan_count());
+  std::vector<ConvolutionEngine> engines;
+  std::set<std::string> known;  // several lists of the heuristics may name an engine
+  for (int64_t i = 0; i < most; ++i) {
+    for (const ConvolutionVariant& variant : variants) {
+      if (i >= variant.graph->get_execution_plan_count()) continue;
+      if (Plans::of(*variant.graph).check_support_at_index(i).is_bad()) continue;
+      ConvolutionEngine engine{variant, i, engine_name(variant, i)};
+      if (known.insert(engine.name).second) engines.push_back(std::move(engine));
+    }
+  }
+  return engines;
+}
+
+// The shape of most of yolov4's convolutions, and the window of the other half.
+bool has_engines_with_sums(DType type, const std::shared_ptr<const fe::DeviceProperties>& card) {
+  for (const int kernel : {1, 3}) {
+    ConvolutionSpec spec;
+    spec.input = spec.output = {8, 76, 76, 128};
+    spec.kernel = kernel;
+    spec.padding = kernel / 2;
+    spec.type = type;
+    spec.statistics = true;
+    const ConvolutionVariant sums = forward_variants(spec).front();
+    fe::graph::Graph& graph = *sums.graph;
+    graph.set_device_properties(card);
+    if (graph.validate().is_bad() || graph.build_operation_graph().is_bad() ||
+        graph.create_execution_plans(engine_lists).is_bad())
+      return false;
+    deselect_engines(graph, type, {.workspace_bytes = most_engine_bytes(spec)});
+    if (usable_engines({sums}).empty()) return false;
+  }
+  return true;
 }
 
 }  // namespace brightnet::cuda

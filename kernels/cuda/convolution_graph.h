@@ -43,6 +43,14 @@ struct ConvolutionVariant {
 };
 using ConvolutionVariants = std::vector<ConvolutionVariant>;
 
+/// An engine of a planned variant.
+struct ConvolutionEngine {
+  ConvolutionVariant variant;
+  int64_t index = -1;  ///< among the graph's execution plans
+  std::string name;    ///< "plain:ConvFwd_eng3_k2=1", as the cache knows it
+};
+std::string engine_name(const ConvolutionVariant& variant, int64_t index);
+
 /// For inference, bias and activation in cuDNN's engine ("fused") or in a kernel of ours after it ("plain").
 /// Where batch-norm follows, the sums of its statistics in the engine ("sums") or left to batch-norm
 /// ("plain"), which is timed in the engine's workspace.
@@ -68,5 +76,13 @@ struct EngineLimits {
 /// Deselects the engines of a planned graph that do more than that, or that compute in less than fp32: reduced
 /// sums, transforms (FFT, large Winograd tiles), factors converted to a smaller type.
 void deselect_engines(cudnn_frontend::graph::Graph& graph, DType type, const EngineLimits& limits);
+
+/// The engines of planned variants that are not deselected and that cuDNN supports, those first that the heuristics
+/// prefer: the variants take turns, so that each of them is timed however short the time is. Nothing is compiled for this.
+std::vector<ConvolutionEngine> usable_engines(const ConvolutionVariants& variants);
+
+/// Whether cuDNN has engines that compute the sums of batch-norm's statistics in this type, on a card with these
+/// properties. cuDNN 9.8 or newer can be asked.
+bool has_engines_with_sums(DType type, const std::shared_ptr<const cudnn_frontend::DeviceProperties>& card);
 
 }  // namespace brightnet::cuda

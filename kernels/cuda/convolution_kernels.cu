@@ -4,6 +4,8 @@
 //
 // add_weight_gradient: dw = or += part. Reads part (2 or 4 bytes an element) and, to accumulate,
 // dw; writes dw.
+//
+// fill_random: writes what engines are timed and checked on.
 #include "kernels/cuda/activation.h"
 #include "kernels/cuda/convolution_kernels.h"
 #include "kernels/cuda/elementwise.h"
@@ -69,7 +71,62 @@ struct GradientElements {
   }
 };
 
+template <typename T>
+struct PadElements {
+  const float* weights;
+  T* to;
+  unsigned inputs, padded;
+
+  template <int>
+  __device__ void operator()(size_t i) const {
+    const unsigned row = static_cast<unsigned>(i) / padded, input = static_cast<unsigned>(i) % padded;
+    to[i] = narrow<T>(input < inputs ? weights[row * inputs + input] : 0.0f);
+  }
+};
+
+template <typename T>
+struct PaddedGradientElements {
+  const T* part;
+  float* dw;
+  unsigned inputs, padded;
+  bool accumulate;
+
+  template <int>
+  __device__ void operator()(size_t i) const {
+    const unsigned row = static_cast<unsigned>(i) / inputs, input = static_cast<unsigned>(i) % inputs;
+    dw[i] = widen(part[row * padded + input]) + (accumulate ? dw[i] : 0.0f);
+  }
+};
+
+template <typename T>
+struct RandomElements {
+  T* tensor;
+  float scale;
+
+  template <int count>
+  __device__ void operator()(size_t i) const {
+    float values[count];
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+      // Two rounds of a multiplicative hash with the best constants of Ettinger's search for 32 bits ("lowbias32").
+      unsigned bits = static_cast<unsigned>(i + k);
+      bits = (bits ^ (bits >> 16)) * 0x7feb352du;
+      bits = (bits ^ (bits >> 15)) * 0x846ca68bu;
+      bits ^= bits >> 16;
+      values[k] = scale * (static_cast<float>(bits) * 0x1p-31f - 1.0f);
+    }
+    store_floats<count>(tensor + i, values);
+  }
+};
+
 }  // namespace
+
+void fill_random(const Tensor& tensor, float scale, cudaStream_t stream) {
+  with_compute_type(tensor.type, [&]<typename T>() {
+    for_each_element<whole_vector<T>>(tensor.count(), {tensor.data}, RandomElements<T>{tensor.as<T>(), scale},
+                                      stream, Traffic{0, tensor.bytes()});
+  });
+}
 
 void bias_activation(const Tensor& y, const float* bias, Activation activation, cudaStream_t stream) {
   BRIGHTNET_CHECK(y.pixel_stride() == static_cast<size_t>(y.shape.c), "a bias is added to a dense tensor");
@@ -80,6 +137,29 @@ void bias_activation(const Tensor& y, const float* bias, Activation activation, 
         y.count(), {y.data},
         BiasElements<T>{activation, y.as<T>(), bias, static_cast<unsigned>(y.shape.c), by_four}, stream,
         Traffic{y.bytes() + y.shape.c * sizeof(float), y.bytes()});
+  });
+}
+
+// A few thousand weights, those of the layer that reads the image.
+void pad_inputs(const float* weights, int inputs, const Tensor& to, int padded, cudaStream_t stream) {
+  const size_t rows = to.count() / padded;
+  with_compute_type(to.type, [&]<typename T>() {
+    for_each_element<1>(
+        to.count(), {to.data},
+        PadElements<T>{weights, to.as<T>(), static_cast<unsigned>(inputs), static_cast<unsigned>(padded)},
+        stream, Traffic{rows * inputs * sizeof(float), to.bytes()});
+  });
+}
+
+void add_padded_weight_gradient(const Tensor& part, int padded, float* dw, int inputs, bool accumulate,
+                                cudaStream_t stream) {
+  const size_t count = part.count() / padded * inputs;
+  with_compute_type(part.type, [&]<typename T>() {
+    const size_t bytes = count * sizeof(float);
+    for_each_element<1>(count, {dw},
+                        PaddedGradientElements<T>{part.as<T>(), dw, static_cast<unsigned>(inputs),
+                                                  static_cast<unsigned>(padded), accumulate},
+                        stream, Traffic{count * size_of(part.type) + (accumulate ? bytes : 0), bytes});
   });
 }
 

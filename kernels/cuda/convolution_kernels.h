@@ -14,11 +14,20 @@ void bias_activation(const Tensor& y, const float* bias, Activation activation, 
 /// (batch_norm_forward.cu): what sums may cost to pay. `workspace`: Backend::channel_workspace().
 void read_for_statistics(const Tensor& y, void* workspace, cudaStream_t stream);
 
+/// Numbers between −scale and scale that look random, the same in every call; `tensor` is dense.
+void fill_random(const Tensor& tensor, float scale, cudaStream_t stream);
+
 /// Backend::add() (add.cu).
 void add(const Tensor& a, const Tensor& b, const Tensor& y, cudaStream_t stream);
 
 /// Backend::cast() (cast.cu).
 void cast(const Tensor& from, const Tensor& to, cudaStream_t stream);
+
+/// Weights with `padded` inputs from those with `inputs`: the others are zero. Rows of inputs follow each other.
+void pad_inputs(const float* weights, int inputs, const Tensor& to, int padded, cudaStream_t stream);
+/// dw = or += the gradient of those that there are.
+void add_padded_weight_gradient(const Tensor& part, int padded, float* dw, int inputs, bool accumulate,
+                                cudaStream_t stream);
 
 /// dw = or += part, a weight gradient in the compute type.
 void add_weight_gradient(const Tensor& part, float* dw, bool accumulate, cudaStream_t stream);

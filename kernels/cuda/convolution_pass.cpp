@@ -28,9 +28,13 @@ Traffic traffic_of(const ConvolutionSpec& spec, const Pointers& pointers) {
 
 void ConvolutionPass::choose(const Pointers& pointers, EngineWorkspace workspace) {
   if (engine_) return;
-  const ConvolutionEngines::Pass pass{key(workspace.bytes), spec_.type, [this] { return variants(); }};
+  const ConvolutionEngines::Pass pass = described(workspace.bytes);
   engine_ =
       LaunchList::current() ? engines_->assumed(pass) : engines_->choose(pass, pointers, workspace, stream_);
+}
+
+ConvolutionEngines::Pass ConvolutionPass::described(size_t workspace_bytes) const {
+  return {key(workspace_bytes), spec_.type, [this] { return variants(); }};
 }
 
 void ConvolutionPass::run(const Pointers& pointers, EngineWorkspace workspace) {

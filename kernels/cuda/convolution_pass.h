@@ -16,6 +16,8 @@ class ConvolutionPass {
                   cudaStream_t stream)
       : kind_(kind), spec_(spec), engines_(std::move(engines)), stream_(stream) {}
 
+  /// Says that choose() will come, with so much workspace.
+  void expect(size_t workspace_bytes) { engines_->expect(described(workspace_bytes), workspace_bytes); }
   /// The first time only: chooses the engine, which may time engines and writes to the pass's
   /// output: see ConvolutionEngines::choose().
   void choose(const Pointers& pointers, EngineWorkspace workspace);
@@ -31,6 +33,7 @@ class ConvolutionPass {
 
  private:
   void run(const Pointers& pointers, EngineWorkspace workspace, LaunchList& list);
+  ConvolutionEngines::Pass described(size_t workspace_bytes) const;
   std::string key(size_t workspace_bytes) const;
   ConvolutionVariants variants() const;
 

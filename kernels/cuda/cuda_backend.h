@@ -87,6 +87,11 @@ class CudaBackend : public Backend {
   void cast(const Tensor& from, const Tensor& to) override;
   void cast_all(std::span<const CastPair> pairs) override;
   void add_rounded(std::span<const CastPair> pairs, bool accumulate) override;
+  /// cuDNN's engines for 16-bit types want whole vectors of channels: with three they are several times slower than memory
+  /// would let them be, and none computes batch-norm's sums.
+  int image_channels(int channels, DType type) const override {
+    return type == DType::f32 ? channels : (channels + 7) / 8 * 8;
+  }
   void normalize_image(const Tensor& pixels, const Tensor& x) override;
 
   size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;

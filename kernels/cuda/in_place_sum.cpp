@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/cuda/convolution_kernels.h"
 #include "kernels/cuda/vector.h"
 
 namespace brightnet::cuda {
@@ -38,40 +39,51 @@ float rounded(float value, DType type) {
   return result;
 }
 
-enum class Verdict : uint8_t { same, different, unknown };
+/// The root of the mean square of those that are finite.
+float magnitude(const std::vector<float>& values) {
+  double squares = 0;
+  size_t count = 0;
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    squares += std::pow(static_cast<double>(value), 2);
+    ++count;
+  }
+  return count == 0 ? 0.0f : static_cast<float>(std::sqrt(squares / static_cast<double>(count)));
+}
 
-Verdict compare(const float* addend, const float* product, const float* sum, size_t count, DType type) {
+InPlace compare(const float* addend, const float* product, const float* sum, size_t count, DType type) {
   double addends = 0, products = 0, differences = 0;
   for (size_t i = 0; i < count; ++i) {
     const float expected = rounded(addend[i] + product[i], type);
     if (!std::isfinite(expected)) continue;
-    if (!std::isfinite(sum[i])) return Verdict::different;
+    if (!std::isfinite(sum[i])) return InPlace::fails;
     addends += std::pow(static_cast<double>(addend[i]), 2);
     products += std::pow(static_cast<double>(product[i]), 2);
     differences += std::pow(static_cast<double>(sum[i]) - expected, 2);
   }
   const double larger = std::sqrt(std::max(addends, products)),
                smaller = std::sqrt(std::min(addends, products));
-  if (std::sqrt(differences) > rounding * (larger + smaller)) return Verdict::different;
-  return smaller > visible * larger ? Verdict::same : Verdict::unknown;
+  if (std::sqrt(differences) > rounding * (larger + smaller)) return InPlace::fails;
+  return smaller > visible * larger ? InPlace::adds : InPlace::unknown;
 }
 
 }  // namespace
 
-bool adds_in_place(const InPlaceSum& work, const Tensor& addend, const Tensor& part, cudaStream_t stream) {
-  if (!work.product()) return false;
-  const std::vector<float> product = sample(part, stream), before = sample(addend, stream);
-  copy_async(part.data, addend.data, part.bytes(), stream);
-  if (!work.sum()) return false;
+InPlace check_in_place(const InPlaceSum& work, const Tensor& part, cudaStream_t stream) {
+  if (!work.product()) return InPlace::fails;
+  const std::vector<float> product = sample(part, stream);
+  fill_random(part, magnitude(product), stream);
+  const std::vector<float> before = sample(part, stream);
+  if (!work.sum()) return InPlace::fails;
   const std::vector<float> sum = sample(part, stream);
   const size_t length = sum.size() / pieces;
-  bool known = false;
+  InPlace seen = InPlace::unknown;
   for (size_t at = 0; at < sum.size(); at += length) {
-    const Verdict verdict = compare(&before[at], &product[at], &sum[at], length, part.type);
-    if (verdict == Verdict::different) return false;
-    known = known || verdict == Verdict::same;
+    const InPlace piece = compare(&before[at], &product[at], &sum[at], length, part.type);
+    if (piece == InPlace::fails) return piece;
+    if (piece == InPlace::adds) seen = piece;
   }
-  return known;
+  return seen;
 }
 
 }  // namespace brightnet::cuda

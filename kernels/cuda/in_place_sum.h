@@ -10,15 +10,20 @@
 
 namespace brightnet::cuda {
 
-/// Queue work on `part`, a tensor like the addend; false when that fails.
+/// Queue work on `part`; false when that fails.
 struct InPlaceSum {
   std::function<bool()> product;  ///< part = product
   std::function<bool()> sum;      ///< part += product, which is what is examined
 };
 
-/// Compares `sum`, started from a copy of the addend, with the sum of `product` and the addend, in samples from all over
-/// the tensor. False also when these do not tell: where addend or product are zero or infinite everywhere, or one is
-/// lost in the rounding of the other. Overwrites `part`, and waits for the device.
-bool adds_in_place(const InPlaceSum& work, const Tensor& addend, const Tensor& part, cudaStream_t stream);
+enum class InPlace : uint8_t {
+  adds,
+  fails,   ///< it does not run, or computes something else
+  unknown  ///< the product is zero or infinite everywhere, which does not tell
+};
+
+/// Compares `sum`, started from random numbers as large as the product, with the sum of both, in samples from all over
+/// the tensor. Overwrites `part`, and waits for the device.
+InPlace check_in_place(const InPlaceSum& work, const Tensor& part, cudaStream_t stream);
 
 }  // namespace brightnet::cuda

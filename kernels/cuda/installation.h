@@ -57,6 +57,13 @@ std::optional<Problem> why_unusable(const Installation& installation, int index)
 /// Why that GPU does not support this precision; nullopt when it does.
 std::optional<Problem> why_not_in(Precision precision, const GpuFacts& gpu);
 
+/// In which 16-bit types cuDNN computes the sums of batch-norm's statistics with a convolution on a GPU (docs/gpu.md). In
+/// none of them where it cannot be asked: without cuDNN 9.8.
+struct SumEngines {
+  bool fp16 = false, bf16 = false;
+};
+SumEngines sum_engines(int gpu);
+
 /// Whether a build with machine code for these compute capabilities, and PTX of the last, runs on the card:
 /// machine code runs on cards of the same major version and no older minor one, PTX on every newer card.
 bool has_code_for(const std::vector<int>& architectures, int major, int minor);

@@ -3,12 +3,12 @@
 //
 // These sums are fp32 and taken about zero. A variance that is small beside the squared mean is the difference of two
 // large numbers, and its digits are those that fp32 has left. A channel that is far from zero in this sense is read
-// again, shifted by its mean, by the block that finishes it: a column of the tensor, which costs as much as
-// 32 bytes / sizeof(T) columns, and far channels are few or none.
+// again, as the kernel that reads all of y does (sum_shifted): by all blocks, in vectors that hold a far channel. Most
+// layers have none, and their blocks end at once. A frozen, pruned or fine-tuned network has some: one block alone would
+// take 4 ms for a channel of 64 images of 304 × 304.
 #pragma once
 
 #include "kernels/batch_norm.h"
-#include "kernels/cuda/block_sum.h"
 #include "kernels/cuda/channel_sums.h"
 
 namespace brightnet::cuda {
@@ -18,42 +18,51 @@ constexpr double far_from_zero = 1000;
 
 #ifdef BRIGHTNET_KERNELS
 
-/// Calls finish(channel, Σy, Σy²) for every channel; a block takes one. `pitch`: between the two rows of sums;
-/// `stride`: between y's pixels.
-template <typename T, typename Finish>
-__global__ void __launch_bounds__(channel_threads)
-    output_sums_kernel(const float* sums, int pitch, const T* y, unsigned pixels, unsigned stride,
-                       Finish finish) {
-  const int channel = static_cast<int>(blockIdx.x);
-  const double count = pixels;
-  double s = static_cast<double>(sums[channel]), t = static_cast<double>(sums[pitch + channel]);
-  const double mean = s / count;
-  // Also where the variance came out negative.
-  if (mean * mean > far_from_zero * (t / count - mean * mean)) {
-    s = t = 0;
-    for (unsigned pixel = threadIdx.x; pixel < pixels; pixel += channel_threads) {
-      const double v = static_cast<double>(widen(y[static_cast<size_t>(pixel) * stride + channel])) - mean;
-      s += v;
-      t += v * v;
-    }
-    s = block_sum(s);
-    t = block_sum(t);
-    t += mean * (2 * s + count * mean);
-    s += count * mean;
+/// Calls finish(channel, Σy, Σy²) for every channel. `pitch`: between the two rows of sums; `stride`: between y's pixels.
+template <typename T, int count, typename Finish>
+__global__ void __launch_bounds__(channel_threads, resident(blocks_of_multiprocessor))
+    output_sums_kernel(ChannelTiles tiles, const float* sums, int pitch, const T* y, unsigned stride,
+                       ChannelWorkspace room, Finish finish) {
+  BRIGHTNET_SHARED(bool, far, [channel_threads]);
+  const int mine = static_cast<int>(threadIdx.x), width = tiles.columns * count;
+  const int channel = static_cast<int>(blockIdx.y) * width + mine;
+  const double pixels = static_cast<double>(tiles.pixels);
+  bool is_far = false;
+  if (mine < width && channel < tiles.channels) {
+    const double s = static_cast<double>(sums[channel]), t = static_cast<double>(sums[pitch + channel]);
+    const double mean = s / pixels;
+    // Also where the variance came out negative.
+    is_far = mean * mean > far_from_zero * (t / pixels - mean * mean);
+    if (!is_far && blockIdx.x == 0) finish(channel, s, t);
   }
-  if (threadIdx.x == 0) finish(channel, s, t);
+  far[mine] = is_far;
+  if (!__syncthreads_or(is_far)) return;
+
+  ChannelPlace place = ChannelPlace::of_thread<count>(tiles);
+  bool reads = false;
+#pragma unroll
+  for (int k = 0; k < count; ++k) reads = reads || far[mine % tiles.columns * count + k];
+  if (!reads) place.pixels = 0;
+  float s[count] = {}, t[count] = {};
+  sum_shifted<count>(place, y, stride, s, t);
+  sum_rows<count>(tiles, s, t, room.parts);
+  finish_sums<count>(tiles, room, [&](int, double from_shift, double squares) {
+    if (!is_far) return;
+    const double shift = static_cast<double>(widen(y[channel]));
+    finish(channel, from_shift + pixels * shift, squares + shift * (2 * from_shift + pixels * shift));
+  });
 }
 
-template <typename Finish>
-void finish_output_sums(const BatchNormForward& op, const Finish& finish, cudaStream_t stream) {
+template <typename T, int count, typename Finish>
+void finish_output_sums(const BatchNormForward& op, const ChannelWorkspace& room, const Finish& finish,
+                        cudaStream_t stream) {
   const Tensor& y = op.y;
   const int channels = y.shape.c, pitch = op.sums_pitch > 0 ? op.sums_pitch : channels;
+  const ChannelTiles tiles(y.shape, count, blocks_of_multiprocessor);
   const Traffic near{2 * channels * sizeof(float), 0};  // without channels that are read again
-  with_compute_type(y.type, [&]<typename T>() {
-    launch(output_sums_kernel<T, Finish>, Grid(channels).moving(near + finish.traffic(channels)),
-           channel_threads, 0, stream, op.sums, pitch, y.as<const T>(),
-           static_cast<unsigned>(y.shape.pixels()), static_cast<unsigned>(y.pixel_stride()), finish);
-  });
+  launch(output_sums_kernel<T, count, Finish>, sums_grid(tiles).moving(near + finish.traffic(channels)),
+         channel_threads, 0, stream, tiles, op.sums, pitch, y.as<const T>(), pixel_stride(y, count), room,
+         finish);
 }
 
 #endif

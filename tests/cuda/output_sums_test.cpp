@@ -1,4 +1,5 @@
 // Batch-norm with sums of a convolution's engine, which are fp32 about zero: a channel far from zero is read again.
+#include "kernels/cuda/channel_sums.h"
 #include "tests/kernels/batch_norm_layer.h"
 
 namespace brightnet::testing {
@@ -66,6 +67,39 @@ TEST(OutputSums, AChannelFarFromZeroIsReadAgainInASlice) {
     for (size_t c = 1; c < 24; c += 2)
       EXPECT_NEAR(layer.inverse_std[c] * std::sqrt(r.variance[c]), 1, 1e-5) << c << ' ' << enum_name(type);
   }
+}
+
+/// Rows of partial sums, of one block each, that a pass has written for a channel.
+size_t parts_of(const OwnedTensor& workspace, size_t channels, size_t channel) {
+  const std::vector<double> floats = workspace.values();
+  const cuda::ChannelWorkspace room((*workspace).data, static_cast<int>(channels), nullptr);
+  const auto first = static_cast<size_t>(reinterpret_cast<float*>(room.parts) - workspace.floats());
+  size_t rows = 0;
+  while (first + 2 * (rows * channels + channel) + 1 < floats.size() &&
+         floats[first + 2 * (rows * channels + channel) + 1] != 0)
+    ++rows;
+  return rows;
+}
+
+// One block alone would read a whole column of the tensor: 189 MB of an image size of 304 and a batch of 64.
+TEST(OutputSums, AChannelFarFromZeroIsReadByManyBlocks) {
+  FarLayer layer(DType::f16);
+  OwnedTensor z(layer.shape, DType::f16);
+  OwnedTensor sums = sums_of(layer, 0);
+  layer.workspace.fill(0);
+  layer.forward(*z, sums.floats());
+  EXPECT_GE(parts_of(layer.workspace, 24, 1), 5u) << "of 4092 pixels, of which a thread takes eight";
+
+  // A layer without any has nothing to add up.
+  BatchNormLayer near({4, 31, 33, 24}, Activation::linear, DType::f16, 1, 0.5f);
+  OwnedTensor near_sums({1, 1, 1, 48});
+  for (size_t i = 0; i < near.y.count(); ++i) {
+    near_sums.set(i % 24, near_sums[i % 24] + near.y[i]);
+    near_sums.set(24 + i % 24, near_sums[24 + i % 24] + near.y[i] * near.y[i]);
+  }
+  near.workspace.fill(0);
+  near.forward(*z, near_sums.floats());
+  EXPECT_EQ(parts_of(near.workspace, 24, 1), 0u);
 }
 
 TEST(OutputSums, ANegativeVarianceIsReadAgain) {

@@ -43,8 +43,10 @@ void narrow(const std::vector<float>& from, DType type, void* to) {
 
 class EmulatedConvolution : public Convolution {
  public:
-  EmulatedConvolution(const ConvolutionSpec& spec, cudaStream_t stream) : spec_(spec), stream_(stream) {
-    ConvolutionSpec in_fp32 = spec;
+  EmulatedConvolution(const ConvolutionSpec& spec, cudaStream_t stream)
+      : spec_(spec), zero_inputs_(spec.zero_inputs), stream_(stream) {
+    spec_.zero_inputs = 0;
+    ConvolutionSpec in_fp32 = spec_;
     in_fp32.type = DType::f32;
     in_fp32.exchange = nullptr;
     plan_ = make_cpu_backend()->plan_convolution(in_fp32);
@@ -72,10 +74,28 @@ class EmulatedConvolution : public Convolution {
   void prepare(const float* master) override {
     masters_ = uses_masters() ? master : nullptr;
     if (masters_) return;
+    if (zero_inputs_ > 0)
+      return cuda::pad_inputs(master, spec_.input.c - zero_inputs_, {weights_, flat(), spec_.type},
+                              spec_.input.c, stream_);
     cuda::cast({const_cast<float*>(master), flat(), DType::f32}, {weights_, flat(), spec_.type}, stream_);
   }
   Tensor working_weights() const override {
-    return uses_masters() || spec_.folded ? Tensor{} : Tensor{weights_, flat(), spec_.type};
+    return uses_masters() || spec_.folded || zero_inputs_ > 0 ? Tensor{}
+                                                              : Tensor{weights_, flat(), spec_.type};
+  }
+
+  // Writes to all that a choice may write to.
+  void choose(const ConvolutionTensors& tensors) override {
+    if (LaunchList::current()) return;
+    for (const Tensor& tensor :
+         {tensors.x, tensors.y, tensors.dy, tensors.dx, tensors.part, tensors.backward_x}) {
+      if (!tensor) continue;
+      queue_work(stream_, [tensor] {
+        check(tensor.data, tensor.bytes());
+        std::memset(tensor.data, 0xFF, tensor.bytes());
+      });
+    }
+    queue_work(stream_, [this] { use_extension(); });
   }
 
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
@@ -129,10 +149,14 @@ class EmulatedConvolution : public Convolution {
       return;
     }
     rounded_backward_weights(x, dy, gradient_);
-    if (dw) cuda::add_weight_gradient({gradient_, flat(), spec_.type}, dw, accumulate, stream_);
+    if (!dw) return;
+    const Tensor sum{gradient_, flat(), spec_.type};
+    if (zero_inputs_ == 0) return cuda::add_weight_gradient(sum, dw, accumulate, stream_);
+    cuda::add_padded_weight_gradient(sum, spec_.input.c, dw, spec_.input.c - zero_inputs_, accumulate,
+                                     stream_);
   }
   // As cuDNN's.
-  bool rounds_weight_gradient() const override { return spec_.type != DType::f32; }
+  bool rounds_weight_gradient() const override { return spec_.type != DType::f32 && zero_inputs_ == 0; }
   void rounded_backward_weights(const Tensor& x, const Tensor& dy, void* dw) override {
     if (listed()) return;
     queue_work(stream_, [=, this] {
@@ -218,6 +242,7 @@ class EmulatedConvolution : public Convolution {
   }
 
   ConvolutionSpec spec_;
+  const int zero_inputs_;
   cudaStream_t stream_;
   std::unique_ptr<Convolution> plan_;
   const float* masters_ = nullptr;  ///< what is computed with, unless there are working weights

@@ -34,6 +34,18 @@ struct Computed {
   std::vector<double> y, dx, dw;
 };
 
+/// Tensors to choose on, whose contents do not matter.
+struct Trial {
+  explicit Trial(const ConvolutionSpec& spec)
+      : x(spec.input, spec.type),
+        y(spec.output, spec.type),
+        dy(spec.output, spec.type),
+        dx(spec.input, spec.type) {}
+  ConvolutionTensors tensors() const { return {.x = *x, .y = *y, .dy = *dy, .dx = *dx, .backward_x = *x}; }
+
+  OwnedTensor x, y, dy, dx;
+};
+
 /// With all the workspace that it can use, or no more than it needs.
 Computed compute_on(Backend& backend, const ConvolutionSpec& spec, bool extended) {
   const auto convolution = backend.plan_convolution(spec);
@@ -53,6 +65,11 @@ Computed compute_on(Backend& backend, const ConvolutionSpec& spec, bool extended
   convolution->bind(weights.data(), workspace.data());
   if (extended) convolution->extend_workspace(convolution->most_workspace_bytes());
   convolution->prepare(masters);
+  const Trial trial(spec);
+  const ConvolutionTensors tensors = trial.tensors();
+  device().synchronize();
+  convolution->expect(tensors);
+  convolution->choose(tensors);
   convolution->forward(input, nullptr, output);
   convolution->backward_data(gradient, input_gradient);
   convolution->backward_weights(input, gradient, weight_gradient, false);
@@ -122,6 +139,54 @@ TEST_F(CudaEngineChoice, TheFileIsObeyedUnlessItNamesAnEngineThatThereIsNot) {
   write(with_forward("plain:eng999"));
   EXPECT_EQ(compute_on(*timing_backend(), spec, true).engines.find("eng999"), std::string::npos);
   EXPECT_EQ(read_file(file()).find("eng999"), std::string::npos) << "the new choice replaces it";
+}
+
+// By several threads, each with a handle of its own; they run in the backend's.
+TEST_F(CudaEngineChoice, RememberedEnginesOfManyConvolutionsAreMadeTogether) {
+  std::vector<ConvolutionSpec> specs;
+  for (const DType type : compute_types()) {
+    for (const int outputs : {32, 64, 128, 256}) {
+      specs.push_back(spec_in(type));
+      specs.back().output.c = outputs;
+    }
+  }
+  const auto engines = [&] {
+    const auto backend = timing_backend();
+    std::vector<std::unique_ptr<Convolution>> convolutions;
+    std::vector<DeviceBuffer> memory;
+    std::vector<std::unique_ptr<OwnedTensor>> masters;
+    std::vector<Trial> trials;
+    for (const ConvolutionSpec& spec : specs) {
+      convolutions.push_back(backend->plan_convolution(spec));
+      Convolution& convolution = *convolutions.back();
+      masters.push_back(std::make_unique<OwnedTensor>(Shape{1, 1, 1, static_cast<int>(spec.weight_count())}));
+      masters.back()->randomize(3, 0.1f);
+      trials.emplace_back(spec);
+      memory.emplace_back(*backend, convolution.weight_bytes() + 1);
+      void* weights = memory.back().data();
+      memory.emplace_back(*backend, convolution.most_workspace_bytes() + 1);
+      convolution.bind(weights, memory.back().data());
+      convolution.extend_workspace(convolution.most_workspace_bytes());
+      convolution.prepare(masters.back()->floats());
+    }
+    std::vector<ConvolutionTensors> tensors;
+    for (const Trial& trial : trials) tensors.push_back(trial.tensors());
+    device().synchronize();
+    for (size_t i = 0; i < specs.size(); ++i) convolutions[i]->expect(tensors[i]);
+    for (size_t i = 0; i < specs.size(); ++i) convolutions[i]->choose(tensors[i]);
+    std::vector<std::string> all;
+    for (size_t i = 0; i < specs.size(); ++i) {
+      convolutions[i]->forward(tensors[i].x, nullptr, tensors[i].y);
+      convolutions[i]->backward_data(tensors[i].dy, tensors[i].dx);
+      all.push_back(convolutions[i]->description());
+    }
+    backend->synchronize();
+    return all;
+  };
+  const std::vector<std::string> timed = engines();
+  const std::string written = read_file(file());
+  EXPECT_EQ(engines(), timed);
+  EXPECT_EQ(read_file(file()), written) << "nothing was timed again";
 }
 
 // Engines that add write over their addend, timed and in a step; cuDNN gives no guarantee for that. Large enough for

@@ -59,6 +59,22 @@ TEST_F(Nccl, SumsBucketsBesideTheBackend) {
   EXPECT_GT(gpus_->waited_seconds(), 0) << "the second sum was waited for at once";
 }
 
+// A run chooses its micro-batch by what is free when the GPUs are connected.
+TEST_F(Nccl, HasItsMemoryBeforeTheFirstSums) {
+  DeviceBuffer bucket(backend_, size_t{64} << 20);
+  backend_.zero(bucket.data(), bucket.bytes());
+  backend_.synchronize();
+  const size_t free = backend_.free_bytes();
+  for (const size_t bytes : {size_t{64}, size_t{8} << 20, bucket.bytes()}) {
+    for (const Reduction reduction : {Reduction::sum, Reduction::mean})
+      gpus_->start_all_reduce(bucket.floats(), bytes / sizeof(float), reduction);
+  }
+  gpus_->finish_all_reduces();
+  gpus_->sum(static_cast<double*>(bucket.data()), 128);
+  backend_.synchronize();
+  EXPECT_GE(backend_.free_bytes() + (size_t{64} << 20), free);
+}
+
 TEST_F(Nccl, SumsStatisticsInTheBackendsOrder) {
   std::vector<double> sums{1.5, -2.25, 1e300};
   DeviceBuffer device(backend_, sums.size() * sizeof(double));

@@ -16,6 +16,8 @@ class WrappedConvolution : public Convolution {
   size_t workspace_bytes() const override { return inner_->workspace_bytes(); }
   void bind(void* weights, void* workspace) override { inner_->bind(weights, workspace); }
   void prepare(const float* master) override { inner_->prepare(master); }
+  void expect(const ConvolutionTensors& tensors) override { inner_->expect(tensors); }
+  void choose(const ConvolutionTensors& tensors) override { inner_->choose(tensors); }
   void forward(const Tensor& x, const float* bias, const Tensor& y) override { inner_->forward(x, bias, y); }
   const float* output_sums() const override { return inner_->output_sums(); }
   void backward_data(const Tensor& dy, const Tensor& dx) override { inner_->backward_data(dy, dx); }

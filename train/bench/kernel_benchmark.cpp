@@ -196,9 +196,13 @@ void measure_elementwise(Bench& bench) {
     bench.measure("cast to fp32", 4 * count + all, [&] { backend.cast(x, master); });
     bench.measure("cast from fp32", 4 * count + all, [&] { backend.cast(master, z); });
   }
-  const DeviceBuffer pixels = bench.zeros(x.count());
-  bench.measure("normalize_image", count + all, [&] {
-    backend.normalize_image({pixels.data(), x.shape, DType::u8}, z);
+  // A photo's three channels, and those that the device adds: as many pixels as z has room for.
+  const int channels = backend.image_channels(3, x.type);
+  Shape photo{x.shape.n, x.shape.h, x.shape.w * x.shape.c / channels, 3}, image = photo;
+  image.c = channels;
+  const DeviceBuffer pixels = bench.zeros(photo.count());
+  bench.measure("normalize_image", static_cast<double>(photo.count() + image.count() * size_of(x.type)), [&] {
+    backend.normalize_image({pixels.data(), photo, DType::u8}, {z.data, image, z.type});
   });
 }
 

@@ -18,6 +18,9 @@
 namespace brightnet {
 namespace {
 
+/// As the statistics of a layer, and as a bucket of gradients.
+constexpr size_t few_floats = 1 << 10, many_floats = 1 << 22;
+
 /// NCCL's functions, from the library that is loaded when the first of these collectives are made.
 struct Nccl {
   decltype(&ncclGetUniqueId) get_unique_id;
@@ -120,6 +123,7 @@ class NcclCollectives : public DeviceCollectives {
     broadcast_value(ranks_, id);
     if (watchdog_) watchdog_->begin(Watchdog::device, "connecting the GPUs");
     check(nccl.init(&communicator_, ranks_.size(), id, ranks_.rank()), "connect the GPUs of the ranks");
+    for (const size_t count : {few_floats, many_floats}) connect_for(count);
     if (!watchdog_) return;
     watchdog_->end(Watchdog::device);
     watchdog_->also_look([this] { return look(); }, [this] { abort_sums(); });
@@ -159,6 +163,18 @@ class NcclCollectives : public DeviceCollectives {
   void abandon() override { abort_sums(); }
 
  private:
+  /// NCCL makes the connections of an algorithm, and takes their memory, when a sum of such a size first needs them. A run
+  /// counts the memory that is free before that.
+  void connect_for(size_t count) {
+    const size_t bytes = count * sizeof(float);
+    const std::unique_ptr<void, decltype(&cuda::release)> values(cuda::allocate(bytes), &cuda::release);
+    cuda::fill_async(values.get(), 0, bytes, sums_);
+    check(Nccl::library().all_reduce(values.get(), values.get(), count, ncclFloat, ncclSum, communicator_,
+                                     sums_),
+          "sum over the ranks");
+    sums_.synchronize();
+  }
+
   void queue(void* values, size_t count, ncclDataType_t type, ncclRedOp_t reduction) {
     ready_.record(stream_);
     ready_.hold(sums_);

@@ -255,9 +255,12 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
     const std::string differences = describe_differences(*run.old, request.config, run.model);
     if (!differences.empty()) log::warn("{}", differences);
   }
-  choose_micro_batch(config, run.model, *run.backend, ranks, run.old.has_value(), run.choices);
   run.layout = std::make_unique<ParameterLayout>(run.model);
   return run;
+}
+
+void fit_into_memory(Preparation& run, const Communicator& ranks) {
+  choose_micro_batch(run.config, run.model, *run.backend, ranks, run.old.has_value(), run.choices);
 }
 
 void compare_ranks(Communicator& ranks, Preparation& run) {

@@ -41,9 +41,13 @@ struct Preparation {
   const Dataset& training_pictures() const { return config.data.tiles ? pictures : training; }
 };
 
-/// Prepares the run on this rank's device: a new one, or that in the folder that a RunPlace has found. Throws
-/// InputError and DeviceError.
+/// Prepares the run on this rank's device, all but its micro-batch: a new one, or that in the folder that a RunPlace has
+/// found. Throws InputError and DeviceError.
 Preparation prepare(const RunRequest& request, const RankDevice& device, const Communicator& ranks);
+
+/// Then chooses the micro-batch by the memory that is free now, or checks the one that was given: when everything else
+/// has taken its memory of the device. Throws DeviceError.
+void fit_into_memory(Preparation& run, const Communicator& ranks);
 
 /// Throws a SharedError unless all ranks read the same configuration, data and weights. Sets the micro-batch
 /// to the smallest of all ranks.

@@ -137,10 +137,12 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
   host.folder_found(folder.path());
   Preparation run;
   prepare_together(ranks, [&] { run = prepare(place.request(), device, ranks); });
+  // Connecting the GPUs takes some of their memory.
+  const auto gpus = ranks.alone() ? nullptr : make_gpu_collectives(ranks, *run.backend);
+  prepare_together(ranks, [&] { fit_into_memory(run, ranks); });
   compare_ranks(ranks, run);
   write_description(folder, run, ranks);
   const std::stop_token stop = host.can_be_stopped();
-  const auto gpus = ranks.alone() ? nullptr : make_gpu_collectives(ranks, *run.backend);
   ranks.set_time_limit(run.config.train.comm_timeout);
   OutputFiles files;
   files.guard = [&place] { place.check(); };

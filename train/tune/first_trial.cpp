@@ -26,7 +26,9 @@ Preparation prepare_first_trial(const SearchPlan& plan, const std::string& devic
   request.config = plan.config;
   request.overrides = trial_overrides(plan);
   SharedMachine machine(jobs);
-  return prepare(request, common_device(machine, [&] { return device; }), machine);
+  Preparation run = prepare(request, common_device(machine, [&] { return device; }), machine);
+  fit_into_memory(run, machine);
+  return run;
 }
 
 std::vector<std::string> share_of_trial(const RunConfig& asked, const Preparation& run, int jobs) {

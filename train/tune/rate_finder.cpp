@@ -89,6 +89,7 @@ void fix_assignment(Model& model) {
 Preparation prepare_sweep(const RunRequest& request, const std::string& device) {
   Communicator& alone = Communicator::solo();
   Preparation run = prepare(request, common_device(alone, [&] { return device; }), alone);
+  fit_into_memory(run, alone);
   run.config.train.sizes.clear();
   run.config.ema.decay = 0.0f;
   fix_assignment(run.model);

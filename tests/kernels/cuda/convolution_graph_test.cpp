@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <future>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -50,16 +51,20 @@ struct PlansOf : fe::ICudnn {
   }
 };
 
-/// Asks the heuristics for the engines of a graph; false when cuDNN does not know such a graph.
-bool plan(const ConvolutionVariant& variant, const Gpu& gpu) {
+std::shared_ptr<const fe::DeviceProperties> properties_of(const Gpu& gpu) {
   const std::string json = gpu.json();
   std::vector<uint8_t> text(json.begin(), json.end());
   text.push_back(0);
   auto properties = std::make_shared<fe::DeviceProperties>();
   auto read = properties->deserialize(text);
   EXPECT_TRUE(read.is_good()) << read.get_message();
+  return properties;
+}
+
+/// Asks the heuristics for the engines of a graph; false when cuDNN does not know such a graph.
+bool plan(const ConvolutionVariant& variant, const Gpu& gpu) {
   fe::graph::Graph& graph = *variant.graph;
-  graph.set_device_properties(properties);
+  graph.set_device_properties(properties_of(gpu));
   auto valid = graph.validate();
   EXPECT_TRUE(valid.is_good()) << valid.get_message();
   return graph.build_operation_graph().is_good() && graph.create_execution_plans(engine_lists).is_good();
@@ -75,16 +80,8 @@ int64_t engines_for(const ConvolutionVariant& variant, const Gpu& gpu) {
 size_t usable_engines(const ConvolutionVariant& variant, const Gpu& gpu, DType type,
                       const EngineLimits& limits) {
   if (!plan(variant, gpu)) return 0;
-  fe::graph::Graph& graph = *variant.graph;
-  deselect_engines(graph, type, limits);
-  std::set<std::string> names;
-  for (int64_t i = 0; i < graph.get_execution_plan_count(); ++i) {
-    std::string name;
-    if (graph.get_plan_name_at_index(i, name).is_good() &&
-        PlansOf::of(graph).check_support_at_index(i).is_good())
-      names.insert(name);
-  }
-  return names.size();
+  deselect_engines(*variant.graph, type, limits);
+  return usable_engines(ConvolutionVariants{variant}).size();
 }
 
 int64_t engines_for(const ConvolutionVariants& variants, const std::string& name, const Gpu& gpu) {
@@ -124,7 +121,9 @@ constexpr LayerShape convolutions_of_yolov4[] = {
 static_assert(std::size(convolutions_of_yolov4) == 38);
 
 ConvolutionSpec spec_of(const LayerShape& shape, int batch, DType type) {
-  ConvolutionSpec spec = spec_of(shape[0], shape[1], shape[2], shape[3], shape[4], type);
+  // In 16-bit types the image has eight channels (Backend::image_channels()).
+  const int inputs = shape[1] == 3 && type != DType::f32 ? 8 : shape[1];
+  ConvolutionSpec spec = spec_of(shape[0], inputs, shape[2], shape[3], shape[4], type);
   spec.input.n = spec.output.n = batch;
   spec.input_gradient = shape[1] != 3;
   return spec;
@@ -264,6 +263,66 @@ TEST_F(CudaConvolutionGraph, WithoutRoomFewEnginesAreLeftInFp32) {
   };
   EXPECT_LT(usable(least_engine_bytes(spec)), 4u);
   EXPECT_GE(usable(most_engine_bytes(spec)), 4u);
+}
+
+// Of those that are deselected, by notes or for want of workspace, none may take a place in the timing.
+TEST_F(CudaConvolutionGraph, DeselectedEnginesAreNotOffered) {
+  const ConvolutionSpec spec = spec_of({608, 32, 64, 3, 2}, 64, DType::f32);
+  const ConvolutionVariants variants = backward_data_variants(spec);
+  ASSERT_TRUE(plan(variants.back(), h200));
+  const auto offered = [&] {
+    std::set<std::string> names;
+    for (const ConvolutionEngine& engine : usable_engines(variants)) names.insert(engine.name);
+    return names;
+  };
+  const std::set<std::string> all = offered();
+  deselect_engines(*variants.back().graph, DType::f32, {false, false, size_t{1} << 50});
+  const std::set<std::string> exact = offered();
+  EXPECT_LT(exact.size(), all.size()) << "engines that compute in tf32";
+  deselect_engines(*variants.back().graph, DType::f32, {false, false, least_engine_bytes(spec)});
+  const std::set<std::string> small = offered();
+  EXPECT_LT(small.size(), exact.size()) << "engines that need more workspace";
+  EXPECT_TRUE(std::includes(all.begin(), all.end(), small.begin(), small.end()));
+}
+
+// What earlier runs have chosen is planned and built by several threads.
+TEST_F(CudaConvolutionGraph, ThreadsThatAskAtTheSameTimeGetTheSameAnswers) {
+  const auto names = [](size_t shape) {
+    std::vector<std::string> all;
+    for (const auto& variants_of : {forward_variants, backward_data_variants, backward_weights_variants}) {
+      const ConvolutionVariants variants = variants_of(spec_of(convolutions_of_yolov4[shape], 8, DType::f16));
+      for (const ConvolutionVariant& variant : variants) EXPECT_TRUE(plan(variant, h200));
+      for (const ConvolutionEngine& engine : usable_engines(variants)) all.push_back(engine.name);
+    }
+    return all;
+  };
+  constexpr size_t shapes = 8;
+  std::vector<std::future<std::vector<std::string>>> asked;
+  for (size_t i = 0; i < shapes; ++i) asked.push_back(std::async(std::launch::async, names, i + 1));
+  for (size_t i = 0; i < shapes; ++i) {
+    const std::vector<std::string> together = asked[i].get();
+    EXPECT_GT(together.size(), 6u);
+    EXPECT_EQ(together, names(i + 1)) << i;
+  }
+}
+
+// What `train.precision: auto` goes by. Engines that cuDNN compiles itself need a driver before they are named.
+TEST_F(CudaConvolutionGraph, SumsAreOfferedInFp16) {
+  for (const Gpu& gpu : {a100, rtx3090, rtx4090, h200, b200}) {
+    EXPECT_TRUE(has_engines_with_sums(DType::f16, properties_of(gpu))) << gpu.compute_capability;
+    EXPECT_FALSE(has_engines_with_sums(DType::bf16, properties_of(gpu))) << gpu.compute_capability;
+  }
+  for (const Gpu& gpu : {t4, rtx5090})
+    EXPECT_FALSE(has_engines_with_sums(DType::f16, properties_of(gpu))) << gpu.compute_capability;
+}
+
+TEST_F(CudaConvolutionGraph, TheFirstLayerHasSumsOnceTheImageHasEightChannels) {
+  for (const Gpu& gpu : {a100, rtx3090, rtx4090, h200, b200}) {
+    SCOPED_TRACE(gpu.compute_capability);
+    EXPECT_GT(engines_for(forward_variants(spec_of(608, 8, 32, 3, 1, DType::f16)), "sums", gpu), 0);
+    for (const ConvolutionVariant& variant : forward_variants(spec_of(608, 3, 32, 3, 1, DType::f16)))
+      EXPECT_NE(variant.name, "sums");
+  }
 }
 
 // What docs/gpu.md says of cuDNN's fusions, but for those that it compiles itself, which takes a driver.

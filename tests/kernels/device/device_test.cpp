@@ -59,12 +59,25 @@ TEST(Device, AGpuTrainsFastestInWhatItsTensorCoresCompute) {
     card.name = "card";
     card.major = major;
     card.minor = minor;
-    const FastPrecision fast = fast_precision(card);
+    const FastPrecision fast = fast_precision(card, {});
     EXPECT_EQ(fast.precision, precision) << major << '.' << minor;
     EXPECT_TRUE(fast.gpu);
     EXPECT_NE(fast.reason.find("card"), std::string::npos) << fast.reason;
     EXPECT_FALSE(cuda::why_not_in(fast.precision, card));
   }
+}
+
+// Where cuDNN computes batch-norm's sums with a convolution in fp16 alone, a step in bf16 reads every output once more.
+TEST(Device, AGpuTrainsFastestInWhatItsConvolutionsAreOffered) {
+  cuda::GpuFacts card;
+  card.name = "card";
+  card.major = 9;
+  EXPECT_EQ(fast_precision(card, {.fp16 = true, .bf16 = false}).precision, Precision::fp16);
+  EXPECT_EQ(fast_precision(card, {.fp16 = true, .bf16 = true}).precision, Precision::bf16);
+  EXPECT_EQ(fast_precision(card, {.fp16 = false, .bf16 = true}).precision, Precision::bf16);
+  EXPECT_NE(fast_precision(card, {.fp16 = true, .bf16 = false}).reason.find("sums"), std::string::npos);
+  card.major = 6;
+  EXPECT_EQ(fast_precision(card, {}).precision, Precision::fp32);
 }
 
 TEST(Device, TheCpuTrainsInWhatItsConvolutionsComputeFastest) {

@@ -170,6 +170,48 @@ TEST(Convolution, ABatchIsConvolvedAsItsImagesAre) {
   }
 }
 
+// An image's channels beside which the device has others: these are zero, and neither weights nor gradients know of them.
+TEST(Convolution, ChannelsWithoutWeightsChangeNothing) {
+  for (const DType type : compute_types()) {
+    const int all = device().image_channels(3, type);
+    if (all == 3) continue;
+    const ConvolutionSpec image = spec_of({{2, 9, 8, 3}, 16, 3, 2, 1}, type);
+    ConvolutionSpec spec = image;
+    spec.input.c = all;
+    spec.zero_inputs = all - 3;
+    spec.input_gradient = false;
+    ASSERT_EQ(spec.weight_count(), image.weight_count());
+    BoundConvolution bound(spec);
+    OwnedTensor pixels(image.input, type), x(spec.input, type), y(spec.output, type), dy(spec.output, type);
+    OwnedTensor w = master_weights(spec), dw = numbers(spec.weight_count());
+    pixels.randomize(1);
+    dy.randomize(3);
+    for (size_t i = 0; i < x.count(); ++i) {
+      const size_t channel = i % static_cast<size_t>(all), pixel = i / static_cast<size_t>(all);
+      x.set(i, channel < 3 ? pixels[pixel * 3 + channel] : 0);
+    }
+    EXPECT_FALSE(bound.convolution->rounds_weight_gradient()) << "only it knows where its own are";
+    EXPECT_FALSE(bound.convolution->working_weights());
+    bound.convolution->prepare(w.floats());
+    bound.convolution->forward(*x, nullptr, *y);
+    bound.convolution->backward_weights(*x, *dy, nullptr, false);
+    bound.convolution->backward_weights(*x, *dy, dw.floats(), false);
+
+    const std::vector<double> x_values = pixels.values(), dy_values = dy.values(), w_values = w.values();
+    std::vector<double> expected_y(y.count()), expected_dw(w.count());
+    for_each_product(image, [&](size_t i, size_t k, size_t o) {
+      expected_y[o] += x_values[i] * w_values[k];
+      expected_dw[k] += dy_values[o] * x_values[i];
+    });
+    const double tolerance = 1.5 * rounding(type);
+    EXPECT_LT(relative_error(y.values(), expected_y), tolerance) << enum_name(type);
+    EXPECT_LT(relative_error(dw.values(), expected_dw), tolerance) << enum_name(type);
+    bound.convolution->backward_weights(*x, *dy, dw.floats(), true);
+    for (double& value : expected_dw) value *= 2;
+    EXPECT_LT(relative_error(dw.values(), expected_dw), tolerance) << enum_name(type);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, ConvolutionTest,
                          ::testing::Values(Case{{2, 8, 8, 3}, 32, 3, 2, 1},     // the image
                                            Case{{1, 13, 13, 64}, 32, 3, 1, 1},  // a body

@@ -71,7 +71,7 @@ TEST(KernelBenchmark, CountsWhatEachOperationMustReadAndWrite) {
                                                {"add", 12 * count},
                                                {"multiply", 12 * count},
                                                {"multiply +=", 16 * count},
-                                               {"normalize_image", 5 * count},
+                                               {"normalize_image", 5 * 3 * 2 * 32 * (32 * 64 / 3)},
                                                {"copy_channels", 4 * count},
                                                {"copy_channels +=", 6 * count},
                                                {"max_pool forward", 5.25 * count},

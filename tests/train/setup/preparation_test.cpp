@@ -3,9 +3,11 @@
 #include <cmath>
 
 #include "formats/darknet/weights.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "tests/logged.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_weights.h"
+#include "train/loop/memory.h"
 
 namespace brightnet::testing {
 namespace {
@@ -123,6 +125,35 @@ TEST(Preparation, FreezesTheFirstConvolutionUnderNewPredictionLayers) {
   EXPECT_EQ(rates({"x", "y", "z"}, ", freeze: []"), Rates(1, 1));
   EXPECT_EQ(rates({"x", "y", "z"}, ", freeze: [conv2]"), Rates(1, 0));
   EXPECT_EQ(rates({"circle", "square"}, ""), Rates(1, 1)) << "the prediction layers are pretrained, too";
+}
+
+/// A CPU with as much free memory as a test wants.
+class SmallBackend : public cpu::CpuBackend {
+ public:
+  explicit SmallBackend(size_t free) : free_(free) {}
+  size_t free_bytes() const override { return free_; }
+
+ private:
+  size_t free_;
+};
+
+// Several GPUs are connected between the two, which takes memory of each.
+TEST(Preparation, TheMicroBatchIsChosenByWhatIsFreeAtLast) {
+  const SmallRun small;
+  Preparation run = prepared(request_of(small));
+  EXPECT_FALSE(run.config.train.micro_batch.has_value());
+  const int batch = run.config.train.batch;
+  ASSERT_GT(batch, 1);
+  const size_t needed = plan_run(run.config, run.model, *run.backend, batch).memory.peak();
+  run.config.train.memory_fraction = 1;
+  run.backend = std::make_unique<SmallBackend>(needed);
+  fit_into_memory(run, Communicator::solo());
+  EXPECT_EQ(run.config.train.micro_batch, batch);
+  run.config.train.micro_batch = {};
+  run.backend = std::make_unique<SmallBackend>(needed - 1);
+  fit_into_memory(run, Communicator::solo());
+  EXPECT_LT(run.config.train.micro_batch, batch);
+  EXPECT_EQ(run.choices.back().key, "train.micro_batch");
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ struct PreparedRun {
     request.overrides.assignments = SmallRun::short_run(std::move(more));
     Communicator& solo = Communicator::solo();
     run = prepare(request, common_device(solo, [] { return "cpu"; }), solo);
+    fit_into_memory(run, solo);
     run.backend = std::make_unique<WatchedBackend>(seen);
     seen.before_loss = [this] { clock += 1000; };
     seen.before_detection = [this] { clock += 1; };

@@ -13,6 +13,7 @@ struct EndedRun {
     request.overrides.assignments = SmallRun::short_run(std::move(more));
     Communicator& solo = Communicator::solo();
     run = prepare(request, common_device(solo, [] { return "cpu"; }), solo);
+    fit_into_memory(run, solo);
     const RunFolder folder = RunFolder::create(small.folder() / "out");
     OutputFiles files;
     TrainingSetup setup{run.config, run.model, run.training, run.validation, *run.backend, folder, files};
