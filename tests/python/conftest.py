@@ -35,18 +35,23 @@ def run_program(*arguments: object, **keywords: object) -> subprocess.CompletedP
     )
 
 
-@pytest.fixture(scope="session")
-def data(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+def make_data(folder: pathlib.Path) -> pathlib.Path:
     """12 training and 4 validation images of 96 pixels."""
-    folder = tmp_path_factory.mktemp("data") / "set"
     made = run_program("data", "synth", folder, "--train", 12, "--val", 4, "--size", 96, "--seed", 5)
     assert made.returncode == 0, made.stderr
     return folder
 
 
 @pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return make_data(tmp_path_factory.mktemp("data") / "set")
+
+
+@pytest.fixture(scope="session")
 def run(data: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> brightnet.Run:
-    return brightnet.train(data=data, out=tmp_path_factory.mktemp("run") / "run", **SHORT)
+    """One that finds something."""
+    longer = {"epochs": 40, "evaluate.every": 10, "optimizer.kind": "sgd", "optimizer.rate": 0.02, "schedule.warmup": 1}
+    return brightnet.train(data=data, out=tmp_path_factory.mktemp("run") / "run", **{**SHORT, **longer})
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import brightnet
+from conftest import make_data
 
 
 def dataset(data, **settings):
@@ -79,14 +80,12 @@ def test_mistakes_are_refused(data, tmp_path):
         brightnet.Dataset(tmp_path / "nowhere")
     with pytest.raises(brightnet.InputError, match="at least 1"):
         brightnet.Dataset(data, batch=0)
-    with pytest.raises(brightnet.InputError, match=r"Dataset\(\) has no keyword 'sizes'. Did you mean size\?"):
-        brightnet.Dataset(data, sizes=3)
+    with pytest.raises(brightnet.InputError, match=r"Dataset\(\) has no keyword 'batches'. Did you mean batch\?"):
+        brightnet.Dataset(data, batches=3)
 
 
-def test_an_image_that_vanished_is_named(data, tmp_path):
-    import shutil
-
-    shutil.copytree(data, tmp_path / "set")
+def test_an_image_that_vanished_is_named(tmp_path):
+    make_data(tmp_path / "set")
     batches = dataset(tmp_path / "set", **{"loader.workers": 0})
     for file in (tmp_path / "set/images/train").iterdir():
         file.unlink()
@@ -95,11 +94,9 @@ def test_an_image_that_vanished_is_named(data, tmp_path):
 
 
 def test_check_says_what_is_wrong(data, tmp_path):
-    import shutil
-
     answer = brightnet.check(data)
     assert answer["usable"] is True
-    shutil.copytree(data, tmp_path / "set")
+    make_data(tmp_path / "set")
     next((tmp_path / "set/images/train").iterdir()).write_bytes(b"no image")
     assert brightnet.check(tmp_path / "set")["usable"] is False
     with pytest.raises(brightnet.InputError):
