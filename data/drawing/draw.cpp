@@ -58,13 +58,23 @@ void draw_dashes(cv::Mat& rgb, cv::Point from, cv::Point to, const cv::Scalar& c
              width);
 }
 
+/// Along the border of the box, to both sides of it. (OpenCV's own are a pixel or two wider than they are said to be.)
+void draw_frame(cv::Mat& rgb, const cv::Rect& box, const cv::Scalar& color, int width) {
+  const int beyond = width / 2;
+  const cv::Rect outer(box.x - beyond, box.y - beyond, box.width + 2 * beyond, box.height + 2 * beyond);
+  const int right = outer.x + outer.width - width, bottom = outer.y + outer.height - width;
+  for (const cv::Rect& side :
+       {cv::Rect(outer.x, outer.y, outer.width, width), cv::Rect(outer.x, bottom, outer.width, width),
+        cv::Rect(outer.x, outer.y, width, outer.height), cv::Rect(right, outer.y, width, outer.height)}) {
+    const cv::Rect inside = side & cv::Rect({0, 0}, rgb.size());
+    if (!inside.empty()) rgb(inside).setTo(color);
+  }
+}
+
 void draw_outline(cv::Mat& rgb, const cv::Rect& box, const DrawnBox& drawn, int width) {
   const int edge = std::max(1, width / 3);
-  cv::rectangle(rgb, box, readable_on(drawn.color), width + 2 * edge);
-  if (!drawn.dashed) {
-    cv::rectangle(rgb, box, drawn.color, width);
-    return;
-  }
+  draw_frame(rgb, box, readable_on(drawn.color), width + 2 * edge);
+  if (!drawn.dashed) return draw_frame(rgb, box, drawn.color, width);
   const cv::Point a = box.tl(), b = box.br() - cv::Point(1, 1);
   draw_dashes(rgb, a, {b.x, a.y}, drawn.color, width);
   draw_dashes(rgb, {b.x, a.y}, b, drawn.color, width);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "detect/evaluate/worst_images.h"
+#include "detect/evaluate/metrics.h"
 
 namespace brightnet {
 namespace {
@@ -42,46 +42,47 @@ TEST(Verdicts, AThresholdDecidesWhatIsAMatch) {
   EXPECT_EQ(judge({}, {}, {}).badness({}), 0);
 }
 
-std::vector<int> order(const WorstImages& worst) {
-  std::vector<int> indices;
-  for (const JudgedImage& image : worst.images()) indices.push_back(image.index);
-  return indices;
+std::vector<int64_t> order(const DetectionEvaluator& evaluator) {
+  std::vector<int64_t> ids;
+  for (const JudgedImage& image : evaluator.finish().worst) ids.push_back(image.id);
+  return ids;
 }
 
-TEST(WorstImages, TheWorstComeFirstForAnyOrderAndDivision) {
+TEST(Verdicts, TheWorstImagesComeFirstForAnyOrderAndDivision) {
   const std::vector<Annotation> one{truth(0, 0)}, two{truth(0, 0), truth(20, 0)};
-  const auto add = [&](WorstImages& worst, int index) {
-    switch (index) {
-      case 0: worst.add(0, std::vector{found(0, 0, 0.9f)}, one); break;                      // 0: correct
-      case 1: worst.add(1, {}, two); break;                                                  // 2: two missed
-      case 2: worst.add(2, std::vector{found(0, 0, 0.9f), found(50, 0, 0.7f)}, one); break;  // 0.7
-      case 3: worst.add(3, {}, one); break;                                                  // 1
-      case 4:
-        worst.add(4, std::vector{found(0, 1, 0.3f), found(50, 0, 0.1f)}, one);
-        break;  // 1: as the third
-      default: break;
+  // F1 is best at 0.9.
+  const auto add = [&](DetectionEvaluator& evaluator, int64_t id) {
+    switch (id) {
+      case 0: evaluator.add(0, std::vector{found(0, 0, 0.9f)}, one); break;  // 0: correct
+      case 1: evaluator.add(1, {}, two); break;                              // 2: two missed
+      case 2:
+        evaluator.add(2, std::vector{found(0, 0, 0.9f), found(50, 0, 0.7f)}, one);
+        break;                                                                // 0: the false alarm is below
+      case 3: evaluator.add(3, {}, one); break;                               // 1
+      case 4: evaluator.add(4, std::vector{found(0, 1, 0.95f)}, one); break;  // 1: of a wrong class
+      default: evaluator.add(id, {}, {}); break;
     }
   };
-  WorstImages all(4);
-  for (const int index : {0, 1, 2, 3, 4}) add(all, index);
-  EXPECT_EQ(order(all), (std::vector{1, 3, 4, 2}));
-  ASSERT_EQ(all.images()[2].boxes.size(), 1u) << "those below the confidence are not kept";
-  EXPECT_EQ(all.images()[2].boxes[0].class_id, 1);
+  const std::vector<std::string> classes{"a", "b"};
+  DetectionEvaluator all(classes), backwards(classes), first(classes), second(classes);
+  for (const int64_t id : {0, 1, 2, 3, 4}) add(all, id);
+  EXPECT_EQ(order(all), (std::vector<int64_t>{1, 3, 4, 0, 2}));
+  const auto worst = all.finish().worst;
+  EXPECT_EQ(worst[4].boxes.size(), 1u) << "those below the confidence are not kept";
+  EXPECT_EQ(worst[1].badness, 1);
 
-  WorstImages backwards(4);
-  for (const int index : {4, 3, 2, 1, 0}) add(backwards, index);
+  for (const int64_t id : {4, 3, 2, 1, 0}) add(backwards, id);
   EXPECT_EQ(order(backwards), order(all));
-
-  WorstImages first(4), second(4);
-  for (const int index : {0, 2, 4}) add(first, index);
-  for (const int index : {1, 3}) add(second, index);
-  WorstImages merged = first;
+  for (const int64_t id : {0, 2, 4}) add(first, id);
+  for (const int64_t id : {1, 3}) add(second, id);
+  DetectionEvaluator merged = first;
   merged.merge(second.serialize());
   second.merge(first.serialize());
   EXPECT_EQ(order(merged), order(all));
   EXPECT_EQ(order(second), order(all));
   EXPECT_EQ(merged.serialize(), second.serialize());
-  EXPECT_ANY_THROW(merged.merge(std::string(10, 'x')));
+  for (int64_t id = 5; id < 60; ++id) add(all, id);
+  EXPECT_EQ(order(all).size(), pictured_images);
 }
 
 }  // namespace

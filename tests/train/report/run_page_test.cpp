@@ -57,7 +57,7 @@ TEST(RunPage, TheHeadlinesAreThoseOfTheBestEpoch) {
   EXPECT_EQ(tile(page, "AP50 (mAP@0.5)"), "1.000");
   EXPECT_EQ(tile(page, "recall at confidence 0.900"), "1.000");
   EXPECT_EQ(page.section("Classes")["rows"][0],
-            Json::parse(R"(["cat","70","1","1.000","1.000","1.000","1.000","1.000","0.90"])"));
+            Json::parse(R"(["cat","70","1","1.000","1.000","1.000","1.000","1.000","0.900"])"));
   EXPECT_EQ(page.section("Classes")["rows"][1], Json::parse(R"(["dog","0","0","–","–","–","–","–","–"])"));
   EXPECT_EQ(page.section("Curves")["marked"], 2);
   EXPECT_FALSE(run_page(some_run(), RunStanding(), Page("", "")).html().empty()) << "before the first epoch";
