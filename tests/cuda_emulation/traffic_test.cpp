@@ -147,12 +147,30 @@ TEST(EmulatedTraffic, ResidualBlocksAddAndCopyNothingByThemselves) {
 TEST(EmulatedTraffic, CastsOfAllLayersAreTwoLaunches) {
   const Model model = model_of(parts_of_yolov4, 3);
   for (const Pass pass : {Pass::first, Pass::later}) {
-    int casts = 0;
+    int casts = 0, of_first_layer = 0;
     for (const LaunchRecord& record : list_step(model, Precision::fp16, pass)) {
       casts += record.name == "cast";
-      EXPECT_NE(record.name, "convolution_kernels") << "layer " << record.layer;
+      if (record.name != "convolution_kernels") continue;
+      EXPECT_EQ(record.layer, 0);
+      ++of_first_layer;
     }
     EXPECT_EQ(casts, 2) << "the working weights, and the weights' gradients";
+    EXPECT_EQ(of_first_layer, 2) << "which has three of eight input channels";
+  }
+}
+
+TEST(EmulatedTraffic, TheImageIsWrittenWithEightChannelsInSixteenBits) {
+  const size_t pixels = 2 * 64 * 64;
+  for (const auto& [precision, written] :
+       {std::pair(Precision::fp16, 8 * 2), {Precision::bf16, 8 * 2}, {Precision::fp32, 3 * 4}}) {
+    size_t images = 0;
+    for (const LaunchRecord& record : list_step(model_of(parts_of_yolov4, 3), precision, Pass::first)) {
+      if (record.name != "image") continue;
+      ++images;
+      EXPECT_EQ(record.traffic.read, 3 * pixels);
+      EXPECT_EQ(record.traffic.written, static_cast<size_t>(written) * pixels) << enum_name(precision);
+    }
+    EXPECT_EQ(images, 1u);
   }
 }
 

@@ -21,6 +21,9 @@ class WrappedConvolution : public Convolution {
   void forward(const Tensor& x, const float* bias, const Tensor& y) override { inner_->forward(x, bias, y); }
   const float* output_sums() const override { return inner_->output_sums(); }
   void backward_data(const Tensor& dy, const Tensor& dx) override { inner_->backward_data(dy, dx); }
+  bool add_backward_data(const Tensor& dy, const Tensor& dx, const Tensor& part) override {
+    return inner_->add_backward_data(dy, dx, part);
+  }
   void backward_weights(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) override {
     inner_->backward_weights(x, dy, dw, accumulate);
   }
