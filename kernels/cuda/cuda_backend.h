@@ -87,6 +87,7 @@ class CudaBackend : public Backend {
   void cast(const Tensor& from, const Tensor& to) override;
   void cast_all(std::span<const CastPair> pairs) override;
   void add_rounded(std::span<const CastPair> pairs, bool accumulate) override;
+  void quantize(const Tensor& x, const QuantizedRange& range, const Tensor& y) override;
   void normalize_image(const Tensor& pixels, const Tensor& x) override;
 
   size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;
