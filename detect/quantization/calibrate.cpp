@@ -172,11 +172,6 @@ std::vector<std::string> convolutions_with(const Model& model, const Parts& part
   return names;
 }
 
-/// Of the image no range is chosen: its pixels are 8 bits.
-bool is_image(const Parts& parts, int range) {
-  return range == parts.of(network_input);
-}
-
 class Calibrator {
  public:
   Calibrator(const TrainedModel& trained, const CalibrationInputs& inputs, const CalibrationOptions& options)
@@ -197,13 +192,16 @@ class Calibrator {
       LayerQuantization& layer = network_.quantization[static_cast<size_t>(i)];
       if (const auto found = chosen_.find(parts_.of(i)); found != chosen_.end()) layer.output = found->second;
       if (!parts_.convolutions[static_cast<size_t>(i)]) continue;
-      layer.weight_scales = weight_scales(network_, i);
+      const int input = network_.model.layers[static_cast<size_t>(i)].inputs[0];
+      const float input_scale = input == network_input ? image_range.scale : chosen_.at(parts_.of(input)).scale;
+      layer.weight_scales = weight_scales(network_, i, input_scale);
       const Activation activation =
           std::get<ConvAttributes>(network_.model.layers[static_cast<size_t>(i)].attributes).activation;
       if (rounds_before(activation))
         layer.before_activation =
             range_before(values.before[static_cast<size_t>(i)], activation, options_.symmetric);
-      if (options_.correct_bias) correct(i, values);
+      if (options_.correct_bias && input != network_input)
+        correct_bias(network_, i, layer.weight_scales, values.means(input));
     }
     result.quantized = std::move(network_);
     return result;
@@ -239,9 +237,12 @@ class Calibrator {
     const LogitError error(inference.network(), inputs_, options_.compared);
     std::vector<RangeChoice> choices;
     for (const int range : parts_.needed) {
-      if (is_image(parts_, range)) continue;
       RangeChoice choice;
       choice.layers = convolutions_with(network_.model, parts_, range);
+      if (choice.layers.empty()) {  // nothing but the image's pixels, moved
+        chosen_[range] = image_range;
+        continue;
+      }
       choice.error = INFINITY;
       for (const CalibrationMethod method : enum_values<CalibrationMethod>()) {
         const QuantizedRange found =
@@ -256,11 +257,6 @@ class Calibrator {
       choices.push_back(std::move(choice));
     }
     return choices;
-  }
-
-  void correct(int layer, const ValueObserver& values) {
-    const int input = network_.model.layers[static_cast<size_t>(layer)].inputs[0];
-    if (input != network_input) correct_bias(network_, layer, values.means(input));
   }
 
   const std::unique_ptr<Backend> backend_;

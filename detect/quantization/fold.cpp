@@ -155,20 +155,24 @@ int equalize(TrainedModel& trained) {
   return static_cast<int>(pairs.size());
 }
 
-std::vector<float> weight_scales(const TrainedModel& trained, int layer) {
-  const Weights weights(const_cast<TrainedModel&>(trained), layer);
+std::vector<float> weight_scales(const TrainedModel& trained, int layer, float input_scale) {
+  constexpr float most_units = 1 << 29;  // of the bias, and twice as many remain for its correction
+  auto& readable = const_cast<TrainedModel&>(trained);
+  const Weights weights(readable, layer);
+  const float* const bias = values_of(readable, layer, "bias").data;
   std::vector<float> scales(weights.outputs());
   for (size_t c = 0; c < scales.size(); ++c) {
     float greatest = 0;
     weights.of_output(c, [&](float w) { greatest = std::max(greatest, std::abs(w)); });
-    scales[c] = greatest > 0 ? greatest / largest_weight : 1.0f;
+    scales[c] = std::max(greatest / largest_weight, std::abs(bias[c]) / (most_units * input_scale));
+    if (scales[c] == 0) scales[c] = 1;
   }
   return scales;
 }
 
-void correct_bias(TrainedModel& trained, int layer, const std::vector<double>& input_means) {
+void correct_bias(TrainedModel& trained, int layer, const std::vector<float>& scales,
+                  const std::vector<double>& input_means) {
   const Weights weights(trained, layer);
-  const std::vector<float> scales = weight_scales(trained, layer);
   float* const bias = values_of(trained, layer, "bias").data;
   for (size_t o = 0; o < weights.outputs(); ++o) {
     double shift = 0;

@@ -17,12 +17,14 @@ TrainedModel without_batch_norm(const TrainedModel& trained, Backend& backend);
 /// of pairs.
 int equalize(TrainedModel& trained);
 
-/// Of a convolution: the greatest magnitude of each output channel's weights over 127.
-std::vector<float> weight_scales(const TrainedModel& trained, int layer);
+/// Of a convolution: the greatest magnitude of each output channel's weights over 127. No less than what lets its bias be
+/// counted in 32 bits, in units of this scale times that of the input.
+std::vector<float> weight_scales(const TrainedModel& trained, int layer, float input_scale);
 
-/// Bias correction (the same paper, section 4.2): rounding changes the mean of an output channel by Σ (w̃ − w) · E[x], which
-/// is subtracted from its bias. `input_means` are those of the layer's input channels, measured; what padding takes
-/// from the mean is left out.
-void correct_bias(TrainedModel& trained, int layer, const std::vector<double>& input_means);
+/// Bias correction (the same paper, section 4.2): rounding to these scales changes the mean of an output channel by
+/// Σ (w̃ − w) · E[x], which is subtracted from its bias. `input_means` are those of the layer's input channels, measured;
+/// what padding takes from the mean is left out.
+void correct_bias(TrainedModel& trained, int layer, const std::vector<float>& scales,
+                  const std::vector<double>& input_means);
 
 }  // namespace brightnet

@@ -33,7 +33,7 @@ class LayerWriter {
       output_ = network_.output_shape(index_);
       const Value value =
           std::visit([this](const auto& attributes) { return add(attributes); }, layer_->attributes);
-      outputs_.push_back(is_quantized(index_) ? rounded(value, value, *quantization_[i].output) : value);
+      outputs_.push_back(is_quantized(index_) ? rounded(value, value, range_of(index_)) : value);
     }
     return outputs_;
   }
@@ -60,7 +60,7 @@ class LayerWriter {
   static bool is_symmetric(const Quantization& quantization) {
     return !quantization.empty() &&
            std::all_of(quantization.begin(), quantization.end(), [](const LayerQuantization& layer) {
-             return !layer.output || layer.output->zero_point == 128;
+             return !layer.output || layer.output == image_range || layer.output->zero_point == 128;
            });
   }
   bool is_quantized(int layer) const { return network_.stored_type(layer) == DType::u8; }
@@ -102,10 +102,12 @@ class LayerWriter {
                        graph_.floats(name("bias/scale"), shape, scales)},
                       {{"axis", int64_t{0}}});
   }
-  QuantizedRange input_range() const {
-    const int from = layer_->inputs[0];
-    return from == network_input ? image() : *quantization_[static_cast<size_t>(from)].output;
+  QuantizedRange range_of(int layer) const {
+    if (layer == network_input) return image();
+    const QuantizedRange& range = *quantization_[static_cast<size_t>(layer)].output;
+    return range == image_range ? image() : range;
   }
+  QuantizedRange input_range() const { return range_of(layer_->inputs[0]); }
   const LayerQuantization* quantization() const {
     const bool here = network_.setup().precision == Precision::int8 &&
                       !quantization_[static_cast<size_t>(index_)].weight_scales.empty();

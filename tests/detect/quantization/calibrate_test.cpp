@@ -107,7 +107,7 @@ TEST(Quantization, BiasCorrectionRemovesTheShiftOfTheMean) {
   const std::vector<double> expected = observer.result, input = observer.of_input;
   TrainedModel coarse = folded;
   const ParameterEntry& weight = *folded.layout.find("stage4.weight");
-  const std::vector<float> scales = weight_scales(folded, layer);
+  const std::vector<float> scales = weight_scales(folded, layer, 0.01f);
   const size_t filter = weight.count / scales.size();
   const auto rounded = [&](float w, float scale) {
     return static_cast<float>(quantized_weight(w, scale)) * scale;
@@ -122,7 +122,7 @@ TEST(Quantization, BiasCorrectionRemovesTheShiftOfTheMean) {
   };
   const double before = shift(coarse);
   TrainedModel corrected = folded;
-  correct_bias(corrected, layer, input);
+  correct_bias(corrected, layer, scales, input);
   const ParameterEntry& bias = *folded.layout.find("stage4.bias");
   std::copy_n(corrected.values.begin() + static_cast<long>(bias.offset), bias.count,
               coarse.values.begin() + static_cast<long>(bias.offset));
