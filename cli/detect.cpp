@@ -155,6 +155,8 @@ void add_detect(CLI::App& app, Action& action) {
       ->check(at_least(0));
   take_device(*command, arguments->device);
   take_precision(*command, arguments->precision);
+  command->get_option("--precision")
+      ->description("fp32, tf32, bf16 or fp16, or int8 with weights of `export --int8`");
   command->callback([=, &action] { action = [all] { return detect(*all); }; });
 }
 

@@ -57,6 +57,8 @@ void add_eval(CLI::App& app, Action& action) {
   take_ranks(*command, arguments->ranks);
   take_device(*command, options.device);
   take_precision(*command, options.run.precision);
+  command->get_option("--precision")
+      ->description("fp32, tf32, bf16 or fp16, or int8 with weights of `export --int8`");
   take_settings(*command, options.run.settings);
   command->callback([=, &action] { action = [arguments] { return evaluate_weights(*arguments); }; });
 }

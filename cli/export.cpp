@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "brightnet/quantize.h"
 #include "cli/commands.h"
 #include "core/output_files.h"
 
@@ -21,8 +22,10 @@ struct ExportArguments {
   std::string format, out, describe;
   std::string batch = "1", numbers;
   OnnxExportOptions onnx;
-  bool force = false;
-  std::vector<std::string> onnx_only, nms_only, darknet_only;  ///< given options
+  QuantizationOptions quantization;
+  bool force = false, int8 = false;
+  std::string report;
+  std::vector<std::string> onnx_only, nms_only, darknet_only, int8_only;  ///< given options
 };
 
 void refuse_options(const std::vector<std::string>& given, const std::string& meaning) {
@@ -55,18 +58,47 @@ std::vector<fs::path> inputs(const ExportArguments& arguments) {
   return {arguments.weights.weights, arguments.weights.cfg, arguments.weights.names};
 }
 
+/// Next to the weights: best.onnx, best_int8.onnx.
+fs::path default_file(const ExportArguments& arguments, const char* extension) {
+  fs::path file = arguments.weights.weights;
+  if (arguments.int8) file.replace_filename(file.stem().string() + "_int8");
+  return file.replace_extension(extension);
+}
+
+/// The weights, quantised where that is asked for.
+Weights open_weights_to_export(const ExportArguments& arguments) {
+  Weights weights = Weights::open(arguments.weights);
+  if (!arguments.int8) return weights;
+  if (!arguments.report.empty()) check_answer(arguments.report, "ranges");
+  QuantizedWeights quantized = quantize(weights, arguments.quantization);
+  print_answer(arguments.report, quantized.report);
+  return quantized.weights;
+}
+
 void export_as_onnx(const ExportArguments& arguments) {
   refuse_options(arguments.darknet_only, "--format darknet");
   OnnxExportOptions options = arguments.onnx;
   options.batch = batch_of(arguments.batch);
   if (options.heads != "nms") refuse_options(arguments.nms_only, "--heads nms");
-  const fs::path file = arguments.out.empty() ? fs::path(arguments.weights.weights).replace_extension(".onnx")
-                                              : fs::path(arguments.out);
+  const fs::path file = arguments.out.empty() ? default_file(arguments, ".onnx") : fs::path(arguments.out);
   refuse_to_replace_inputs({file}, inputs(arguments));
   if (!arguments.force) refuse_to_replace_others(file);
-  const Weights weights = Weights::open(arguments.weights);
+  const Weights weights = open_weights_to_export(arguments);
   prepare_folder(file.parent_path(), "--out");
   export_onnx(weights, file, options);
+}
+
+void export_as_safetensors(const ExportArguments& arguments) {
+  refuse_options(arguments.darknet_only, "--format darknet");
+  refuse_options(arguments.onnx_only, "--format onnx");
+  refuse_options(arguments.nms_only, "--format onnx");
+  const fs::path file =
+      arguments.out.empty() ? default_file(arguments, ".safetensors") : fs::path(arguments.out);
+  refuse_to_replace_inputs({file}, inputs(arguments));
+  if (!arguments.force) refuse_to_replace(file);
+  const Weights weights = open_weights_to_export(arguments);
+  prepare_folder(file.parent_path(), "--out");
+  export_safetensors(weights, file);
 }
 
 /// The path without extension: --out, or the name of the weights in the folder --out or next to the weights.
@@ -84,6 +116,9 @@ fs::path darknet_base(const ExportArguments& arguments) {
 void export_as_darknet(const ExportArguments& arguments) {
   refuse_options(arguments.onnx_only, "--format onnx");
   refuse_options(arguments.nms_only, "--format onnx");
+  if (arguments.int8)
+    throw InputError("darknet's files hold no 8-bit weights", "--int8",
+                     "Choose --format onnx or safetensors.");
   const fs::path base = darknet_base(arguments);
   for (const char* kind : {".cfg", ".weights", ".names"}) {
     const fs::path file = base.string() + kind;
@@ -101,26 +136,69 @@ int export_network(const ExportArguments& arguments) {
     return 0;
   }
   if (arguments.weights.weights.empty() || arguments.format.empty()) {
-    throw InputError("no weights or no format given", "",
-                     "Give --weights FILE and --format onnx or darknet, or --describe an exported file.");
+    throw InputError(
+        "no weights or no format given", "",
+        "Give --weights FILE and --format onnx, safetensors or darknet, or --describe an exported "
+        "file.");
   }
-  arguments.format == "onnx" ? export_as_onnx(arguments) : export_as_darknet(arguments);
+  if (!arguments.int8) refuse_options(arguments.int8_only, "--int8");
+  if (arguments.int8 && arguments.quantization.data.empty()) {
+    throw InputError("--int8 needs images to calibrate on", "--int8",
+                     "Give --data: what the network was trained on.");
+  }
+  if (arguments.format == "onnx") {
+    export_as_onnx(arguments);
+  } else if (arguments.format == "safetensors") {
+    export_as_safetensors(arguments);
+  } else {
+    export_as_darknet(arguments);
+  }
   return 0;
+}
+
+/// --int8 and what it alone takes, which is returned.
+std::vector<CLI::Option*> add_int8(CLI::App& command, ExportArguments& arguments) {
+  QuantizationOptions& how = arguments.quantization;
+  command.add_flag("--int8", arguments.int8,
+                   "quantise to 8 bits, calibrated on images of --data; for onnx or safetensors");
+  take_data(command, how.data);
+  std::vector<CLI::Option*> options{command.get_option("--data")};
+  options.push_back(command
+                        .add_option("--calibration-images", how.images,
+                                    "with --int8: training images to calibrate on (default: 128)")
+                        ->type_name("N")
+                        ->check(at_least(1)));
+  options.push_back(
+      command
+          .add_option(
+              "--max-loss", how.max_loss,
+              "with --int8: measure AP on the validation images for each layer, and leave in floating "
+              "point what makes it lose more than this many points (0.3: AP 0.600 becomes 0.597)")
+          ->type_name("POINTS")
+          ->check(at_least(0)));
+  options.push_back(command.add_flag("--symmetric", how.symmetric,
+                                     "with --int8: signed activations without zero points, for TensorRT"));
+  options.push_back(
+      command.add_option("--json", arguments.report, "with --int8: the report as JSON")->type_name("FILE"));
+  return options;
 }
 
 }  // namespace
 
 void add_export(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("export", "export trained weights to ONNX or to darknet's format");
+  auto* command =
+      app.add_subcommand("export", "export trained weights to ONNX, in int8, or to darknet's format");
   const auto arguments = std::make_shared<ExportArguments>();
   take_weights(*command, arguments->weights);
   command
       ->add_option("--format", arguments->format,
-                   "onnx, or darknet (.cfg, .weights and .names; OpenCV reads them too)")
-      ->check(CLI::IsMember({"onnx", "darknet"}));
+                   "onnx, safetensors (brightnet's own), or darknet (.cfg, .weights and .names; OpenCV reads "
+                   "them too)")
+      ->check(CLI::IsMember({"onnx", "safetensors", "darknet"}));
   command->add_option("--out", arguments->out, "output file (default: next to the weights)")
       ->type_name("FILE");
   command->add_flag("--force", arguments->force, "replace existing output files of any kind");
+  const std::vector<CLI::Option*> int8 = add_int8(*command, *arguments);
   std::vector<CLI::Option*> onnx, nms;
   onnx.push_back(command
                      ->add_option("--heads", arguments->onnx.heads,
@@ -156,6 +234,9 @@ void add_export(CLI::App& app, Action& action) {
     }
     for (const auto* option : nms) {
       if (*option) arguments->nms_only.push_back(option->get_name());
+    }
+    for (const auto* option : int8) {
+      if (*option) arguments->int8_only.push_back(option->get_name());
     }
     if (*numbers) arguments->darknet_only.push_back(numbers->get_name());
     action = [arguments] { return export_network(*arguments); };

@@ -7,7 +7,8 @@ namespace brightnet {
 
 Precision parse_precision(std::string_view name) {
   if (const auto precision = enum_value<Precision>(name)) return *precision;
-  throw InputError("unknown precision '" + std::string(name) + "'", "", "Use fp32, tf32, bf16 or fp16.");
+  throw InputError("unknown precision '" + std::string(name) + "'", "",
+                   "Use fp32, tf32, bf16 or fp16, or int8 for inference.");
 }
 
 uint16_t Float16::round(float value) {

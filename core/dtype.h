@@ -31,14 +31,15 @@ constexpr std::string_view enum_name(DType type) {
 }
 
 /// What a run computes in. Master weights, batch-norm statistics, losses and sums of weight gradients are
-/// always fp32.
-enum class Precision : uint8_t { fp32, tf32, bf16, fp16 };
+/// always fp32. int8 is for inference with quantised weights (layers/quantization.h).
+enum class Precision : uint8_t { fp32, tf32, bf16, fp16, int8 };
 
-/// Type of activations and working weights.
+/// Type of activations and working weights; with int8, of those that stay floating-point numbers.
 constexpr DType compute_type(Precision precision) {
   switch (precision) {
     case Precision::fp32:
-    case Precision::tf32: return DType::f32;
+    case Precision::tf32:
+    case Precision::int8: return DType::f32;
     case Precision::bf16: return DType::bf16;
     case Precision::fp16: return DType::f16;
   }
@@ -50,6 +51,7 @@ constexpr std::string_view enum_name(Precision precision) {
     case Precision::tf32: return "tf32";
     case Precision::bf16: return "bf16";
     case Precision::fp16: return "fp16";
+    case Precision::int8: return "int8";
   }
   return {};
 }

@@ -14,7 +14,7 @@ constexpr size_t batches_loaded = 3;
 }  // namespace
 
 InferenceNetwork::InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch,
-                                   const InputSize& size, bool loss)
+                                   const InputSize& size, bool loss, LayerObserver* observer)
     : trained_(std::move(trained)), parameters_{.layout = &trained_.layout} {
   const InputSize& input = size.given() ? size : trained_.size;
   network_ = std::make_unique<Network>(NetworkSetup{.model = &trained_.model,
@@ -25,7 +25,9 @@ InferenceNetwork::InferenceNetwork(TrainedModel trained, Backend& backend, Preci
                                                     .width = input.width,
                                                     .precision = precision,
                                                     .mode = Mode::infer,
-                                                    .loss_of_inference = loss});
+                                                    .loss_of_inference = loss,
+                                                    .quantization = &trained_.quantization,
+                                                    .observer = observer});
   const size_t values = trained_.layout.floats() * sizeof(float);
   require_memory_of(*network_, values);
   values_ = DeviceBuffer(backend, values);

@@ -16,7 +16,7 @@ class InferenceNetwork {
   /// computes the loss of its predictions, where there is ground truth. Throws InputError when the plan is larger than
   /// the memory.
   InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch,
-                   const InputSize& size, bool loss = false);
+                   const InputSize& size, bool loss = false, LayerObserver* observer = nullptr);
 
   Network& network() { return *network_; }
   /// The network for another size of the same batch, for rectangular batches. They share the memory of the first, and

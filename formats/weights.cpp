@@ -56,6 +56,43 @@ void check_finite(const std::filesystem::path& file, const ParameterLayout& layo
       "again with a smaller optimizer.rate.");
 }
 
+nlohmann::json range_to_json(const QuantizedRange& range) {
+  return {{"scale", range.scale}, {"zero_point", range.zero_point}};
+}
+
+QuantizedRange range_from_json(const nlohmann::json& range) {
+  return {range.at("scale").get<float>(), range.at("zero_point").get<int>()};
+}
+
+/// By the layers' names (docs/deploy.md).
+nlohmann::json quantization_to_json(const Model& model, const Quantization& quantization) {
+  nlohmann::json all = nlohmann::json::object();
+  for (size_t i = 0; i < quantization.size(); ++i) {
+    const LayerQuantization& layer = quantization[i];
+    nlohmann::json one = nlohmann::json::object();
+    if (layer.output) one["output"] = range_to_json(*layer.output);
+    if (layer.before_activation) one["before_activation"] = range_to_json(*layer.before_activation);
+    if (!layer.weight_scales.empty()) one["weight_scales"] = layer.weight_scales;
+    if (!one.empty()) all[model.layers[i].name] = std::move(one);
+  }
+  return all;
+}
+
+Quantization quantization_from_json(const Model& model, const nlohmann::json& all) {
+  Quantization quantization(model.layers.size());
+  for (size_t i = 0; i < quantization.size(); ++i) {
+    const auto found = all.find(model.layers[i].name);
+    if (found == all.end()) continue;
+    LayerQuantization& layer = quantization[i];
+    if (found->contains("output")) layer.output = range_from_json(found->at("output"));
+    if (found->contains("before_activation"))
+      layer.before_activation = range_from_json(found->at("before_activation"));
+    if (found->contains("weight_scales"))
+      layer.weight_scales = found->at("weight_scales").get<std::vector<float>>();
+  }
+  return quantization;
+}
+
 /// The metadata without the values and the layout.
 TrainedModel read_description(const SafetensorsReader& reader) {
   const std::string file = reader.file().string();
@@ -83,6 +120,15 @@ TrainedModel read_description(const SafetensorsReader& reader) {
   }
   const auto document = YamlDocument::parse(reader.metadata("model"), file + " (model)");
   trained.model = parse_model(document, static_cast<int>(trained.classes.size()));
+  if (reader.metadata().contains("quantization")) {
+    try {
+      trained.quantization = quantization_from_json(trained.model, parse_metadata(reader, "quantization"));
+    } catch (const nlohmann::json::exception&) {
+      throw InputError("its metadata 'quantization' are not what brightnet writes there", file);
+    }
+    const std::string refusal = quantization_refusal(trained.model, trained.quantization);
+    if (!refusal.empty()) throw InputError("its quantisation does not fit its model: " + refusal, file);
+  }
   return trained;
 }
 
@@ -122,7 +168,7 @@ void save_weights(const std::filesystem::path& file, const TrainedModel& trained
   std::vector<SafetensorsEntry> entries;
   for (const auto& entry : trained.layout.entries())
     entries.push_back({entry.name, entry.shape, trained.values.data() + entry.offset});
-  const std::map<std::string, std::string> metadata{
+  std::map<std::string, std::string> metadata{
       {"format", format_name},
       {"format_version", std::to_string(format_version)},
       {"model", trained.model.yaml()},
@@ -133,6 +179,8 @@ void save_weights(const std::filesystem::path& file, const TrainedModel& trained
            {"size", trained.size}, {"letterbox", trained.letterbox}, {"resize", enum_name(trained.resize)}}
            .dump()},
       {"training", nlohmann::json(trained.training).dump()}};
+  if (!trained.quantization.empty())
+    metadata["quantization"] = quantization_to_json(trained.model, trained.quantization).dump();
   write_safetensors(file, entries, metadata);
 }
 

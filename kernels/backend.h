@@ -3,7 +3,7 @@
 // kernels/cpu/add.cpp is CpuBackend::add(), kernels/cuda/add.cu CudaBackend::add().
 //
 // Conventions. Tensors are dense NHWC views of device memory, of the compute type (f32, bf16, f16), unless
-// stated otherwise; parameters, statistics and weight gradients are fp32. Arithmetic is fp32, rounded once.
+// stated otherwise; in 8-bit inference (CPU only) what moves or compares values takes u8 too; parameters, statistics and weight gradients are fp32. Arithmetic is fp32, rounded once.
 // Operations are queued in order; results are bit-identical from run to run, except for convolutions on a GPU
 // without train.deterministic. Nothing allocates after planning: `workspace` comes from the network's arena
 // and has the size that the operation's *_workspace() returns. "accumulate" adds to the destination instead
@@ -128,6 +128,8 @@ class Backend : public Device {
   /// (normalize_image()), and the convolutions that read the image do without weights for them
   /// (ConvolutionSpec::zero_inputs).
   virtual int image_channels(int channels, DType /*type*/) const { return channels; }
+  /// y = x in 8 bits (kernels/math/quantization.h), from fp32 to u8.
+  virtual void quantize(const Tensor& x, const QuantizedRange& range, const Tensor& y) = 0;
   /// u8 pixels to the compute type: value / 255, correctly rounded to fp32. Channels that only x has become zero.
   virtual void normalize_image(const Tensor& pixels, const Tensor& x) = 0;
 

@@ -2,13 +2,23 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/tensor.h"
 #include "kernels/math/activation.h"
+#include "kernels/math/quantization.h"
 #include "kernels/statistics_exchange.h"
 
 namespace brightnet {
+
+/// What makes a convolution one in 8 bits (inference only): the sums are exact, and scaled, activated and rounded once.
+struct QuantizedConvolution {
+  QuantizedRange input;                  ///< of x, u8
+  std::vector<float> weight_scales;      ///< one for each output channel
+  std::optional<QuantizedRange> output;  ///< of y, u8; none: y is fp32
+};
 
 struct ConvolutionSpec {
   Shape input, output;                         ///< NHWC
@@ -25,6 +35,7 @@ struct ConvolutionSpec {
   /// Lets the weights' gradient be summed over ranks before it is rounded. It still needs the all-reduce: a
   /// device may leave each rank's own sum, or the total on rank 0 and zero elsewhere.
   StatisticsExchange* exchange = nullptr;
+  std::optional<QuantizedConvolution> quantized = {};
 
   /// Input channels that each output reads.
   int group_inputs() const { return (input.c - zero_inputs) / groups; }

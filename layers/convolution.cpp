@@ -30,6 +30,8 @@ void ConvolutionLayer::plan_convolution(int filters) {
   spec_.statistics = norm_.has_value();
   spec_.folded = attributes_.batch_norm && !trains_;
   spec_.exchange = trains_ ? setup().statistics : nullptr;
+  spec_.quantized = setup().quantized;
+  if (setup().before_activation) spec_.activation = Activation::linear;
   convolution_ = backend().plan_convolution(spec_);
 }
 
@@ -76,6 +78,9 @@ namespace {
 /// it is in training for a frozen layer that no gradient passes through. A frozen layer that passes a
 /// gradient on has its batch-norm folded and applies its activation separately.
 ///
+/// In 8 bits (LayerSetup::quantized) its input is rounded unless that is in 8 bits already, and its output is in 8 bits
+/// or fp32, as the layers need that read it.
+///
 /// With `precision: fp32` in a network of 16-bit activations its arithmetic, its working weights and what it keeps for
 /// the backward pass are fp32: its input is widened and its output rounded, and so are their gradients. That costs their
 /// memory and four casts.
@@ -108,7 +113,8 @@ class SingleConvolution : public ConvolutionLayer {
   const ParameterEntry *weight_, *bias_;
   float *folded_weight_ = nullptr, *folded_bias_ = nullptr;  ///< with batch-norm by running statistics
   Tensor kept_output_;
-  Tensor dense_gradient_;  ///< of an output whose own must not be overwritten
+  Tensor dense_gradient_;   ///< of an output whose own must not be overwritten
+  Tensor quantized_input_;  ///< of an 8-bit convolution whose input is in floating point
   /// In fp32; the output holds its gradient as well.
   Tensor wide_input_, wide_output_, wide_input_gradient_;
 };
@@ -123,6 +129,8 @@ void SingleConvolution::memory(MemoryList& list) {
     list.workspace(wide_output_ = {nullptr, out, DType::f32});
     if (setup().input_gradient) list.workspace(wide_input_gradient_ = {nullptr, in, DType::f32});
   }
+  if (spec_.quantized && !setup().input_is_quantized)
+    list.workspace(quantized_input_ = {nullptr, in, DType::u8});
   ConvolutionLayer::memory(list);
   if (!spec_.folded) return;
   list.weights(folded_bias_, out.c * sizeof(float));
@@ -167,6 +175,10 @@ void SingleConvolution::prepare() {
 }
 
 void SingleConvolution::forward(const LayerCall& call) {
+  if (quantized_input_) {
+    backend().quantize(call.inputs[0], spec_.quantized->input, quantized_input_);
+    return run_forward({.inputs = {&quantized_input_, 1}, .output = call.output});
+  }
   if (!widens_) return run_forward(call);
   backend().cast(call.inputs[0], wide_input_);
   run_forward({.inputs = {&wide_input_, 1}, .output = wide_output_});
@@ -180,6 +192,9 @@ void SingleConvolution::run_forward(const LayerCall& call) {
     norm_->forward(y, call.output, call.addend, convolution_->output_sums());
   } else if (keeps_output()) {
     backend().activation_forward(attributes_.activation, y, call.output);
+  } else if (setup().before_activation) {
+    setup().before_activation(y);
+    backend().activation_forward(attributes_.activation, y, y);
   }
 }
 

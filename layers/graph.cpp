@@ -118,6 +118,26 @@ Graph make_graph(const Model& model, const ParameterLayout& layout, DType type) 
   return graph;
 }
 
+bool quantize(Graph& graph, const Model& model, const Quantization& quantization) {
+  const std::vector<int> ranges = shared_ranges(model);
+  std::vector<bool> stored(ranges.size(), true);  // by the place of a range's first layer
+  const auto range_of = [&](int layer) {
+    return static_cast<size_t>(ranges[static_cast<size_t>(layer + 1)]);
+  };
+  for (int i = 0; i < static_cast<int>(graph.size()); ++i) {
+    const LayerQuantization& layer = quantization[static_cast<size_t>(i)];
+    const bool moves = moves_values(model.layers[i]), convolves = !layer.weight_scales.empty();
+    if ((!moves && !convolves) || !layer.output) stored[range_of(i)] = false;
+    for (const int input : graph[i].inputs) {
+      // The image has a range of its own: what moves its pixels beside other values cannot give both one.
+      const bool fits = input != network_input || !moves || layer.output == image_range;
+      if ((!moves && !convolves) || !fits) stored[range_of(input)] = false;
+    }
+  }
+  for (int i = 0; i < static_cast<int>(graph.size()); ++i) graph[i].quantized = stored[range_of(i)];
+  return stored[range_of(network_input)];
+}
+
 void fuse(Graph& graph, const Model& model, bool joins_convolutions) {
   if (joins_convolutions) join_twins(graph, model);
   place_in_concats(graph, model);

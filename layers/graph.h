@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "layers/parameters.h"
+#include "layers/quantization.h"
 
 namespace brightnet {
 
@@ -14,6 +15,8 @@ struct GraphNode {
   std::vector<int> consumers;   ///< ascending
   bool needs_gradient = false;  ///< of its output
   bool normalizes = false;  ///< a convolution with batch-norm by the batch's statistics, in the compute type
+
+  bool quantized = false;  ///< its output is stored in 8 bits, by quantize()
 
   // What the passes decide.
   int first_twin = -1, second_twin = -1;  ///< the layer before or after it with which it has one convolution
@@ -31,5 +34,10 @@ Graph make_graph(const Model& model, const ParameterLayout& layout, DType type);
 
 /// The passes, for training. `joins_convolutions`: Backend::joins_convolutions().
 void fuse(Graph& graph, const Model& model, bool joins_convolutions);
+
+/// For inference in 8 bits: which outputs are stored in them. All that read one must be 8-bit convolutions or layers that
+/// move values, and whatever shares its range must be as well; what a layer that stays in floating point reads or writes is
+/// stored as fp32, and an 8-bit convolution that reads it rounds it for itself. True for the image likewise.
+bool quantize(Graph& graph, const Model& model, const Quantization& quantization);
 
 }  // namespace brightnet

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +46,11 @@ struct LayerSetup {
   bool shares_output_gradient = false;
   /// A head of an inference network also computes the loss of its predictions.
   bool loss_of_inference = false;
+  /// A convolution of an 8-bit network, and whether its input is in 8 bits already.
+  std::optional<QuantizedConvolution> quantized = {};
+  bool input_is_quantized = false;
+  /// Sees, and may change, what the activation of a convolution is applied to, which is a pass of its own then.
+  std::function<void(const Tensor&)> before_activation = {};
 };
 
 /// The tensors of one call. Gradients are null where none is needed; a shortcut's gradient may alias the

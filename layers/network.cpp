@@ -10,6 +10,25 @@
 
 namespace brightnet {
 
+namespace {
+
+void require_quantization(const NetworkSetup& setup) {
+  if (setup.mode == Mode::train) {
+    throw InputError("int8 is a precision of inference, and this would train or plan to train", "--precision",
+                     "Train in fp32, bf16 or fp16; `brightnet export --int8` quantises the result.");
+  }
+  if (!setup.quantization || setup.quantization->empty()) {
+    throw InputError("the weights of '" + setup.model->name + "' are not quantised: int8 needs their scales",
+                     "--precision",
+                     "Make a file that has them: brightnet export --int8 --format safetensors --weights FILE "
+                     "--data DATA.");
+  }
+  BRIGHTNET_CHECK(setup.quantization->size() == setup.model->layers.size(),
+                  "a quantisation of another model");
+}
+
+}  // namespace
+
 Network::Network(const NetworkSetup& setup)
     : setup_(setup),
       type_(compute_type(setup.precision)),
@@ -26,7 +45,10 @@ Network::Network(const NetworkSetup& setup)
                          nearest_input_sizes(setup.size(), stride) + '.');
   }
   BRIGHTNET_CHECK(setup.batch > 0, "a network needs a batch");
+  if (setup.precision == Precision::int8) require_quantization(setup);
   Graph graph = make_graph(*setup.model, *setup.parameters->layout, type_);
+  if (setup.precision == Precision::int8)
+    image_is_quantized_ = quantize(graph, *setup.model, *setup.quantization);
   if (setup.mode == Mode::train) fuse(graph, *setup.model, setup.backend->joins_convolutions());
   for (GraphNode& node : graph) nodes_.emplace_back(std::move(node));
   make_layers();
@@ -174,6 +196,7 @@ void Network::infer() {
   recorded({}, [&] {
     for (int i = 0; i < layer_count(); ++i) {
       timed(i, &LayerTime::forward, [&] { layers_[i]->forward(call_of(nodes_[i], false)); });
+      if (setup_.observer) setup_.observer->output(i, nodes_[i].output_tensor);
     }
   });
 }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,10 +13,21 @@
 #include "core/box.h"
 #include "layers/layer.h"
 #include "layers/memory_plan.h"
+#include "layers/quantization.h"
 
 namespace brightnet {
 
 class NetworkInput;
+
+/// Called in infer(), in the order of the layers. What it changes in the device's memory, the layers after read: that is
+/// how rounding is simulated.
+class LayerObserver {
+ public:
+  virtual ~LayerObserver() = default;
+  /// What a convolution's activation is applied to.
+  virtual void before_activation(int /*layer*/, const Tensor& /*y*/) {}
+  virtual void output(int layer, const Tensor& y) = 0;
+};
 
 struct NetworkSetup {
   const Model* model = nullptr;
@@ -31,6 +43,10 @@ struct NetworkSetup {
   /// An inference network can also compute the loss of its predictions (Network::loss()), for which its heads
   /// need some memory.
   bool loss_of_inference = false;
+  /// For inference in Precision::int8, which needs it; otherwise it is ignored.
+  const Quantization* quantization = nullptr;
+  /// Inference: sees what the layers compute.
+  LayerObserver* observer = nullptr;
 
   InputSize size() const { return {height, width}; }
 };
@@ -63,6 +79,8 @@ class Network {
   const NetworkSetup& setup() const { return setup_; }
   int layer_count() const { return static_cast<int>(layers_.size()); }
   Shape output_shape(int layer) const;
+  /// In which a layer's output, or the image (network_input), is kept: the compute type or, in an int8 network, u8.
+  DType stored_type(int layer) const;
   /// What a layer needs of the arena.
   const MemoryNeeds& memory_needs(int layer) const;
   double flops() const;  ///< of one forward pass over the batch
@@ -150,6 +168,7 @@ class Network {
   };
   LayerSetup layer_setup(int layer) const;
   int image_channels() const;
+  std::optional<QuantizedConvolution> quantized_convolution(int layer) const;
   void make_layers();
   void choose_rebuilt();
   void choose_conversions();
@@ -181,6 +200,7 @@ class Network {
   bool static_assignment_ = false;
   std::vector<LayerTime>* times_ = nullptr;
   Tensor x_;  ///< the normalised image, and channels of zeros where the backend wants more
+  bool image_is_quantized_ = false;  ///< x_ is the pixels themselves
   int x_buffer_ = -1, workspace_buffer_ = -1;
   std::unique_ptr<NetworkInput> input_;
   bool recording_ = true;

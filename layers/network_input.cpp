@@ -57,6 +57,12 @@ void NetworkInput::set_values(const float* values, const Tensor& x) {
     std::transform(values, values + x.count(), out, [](float value) { return T(value); });
     bytes = out;
   };
+  if (x.type == DType::u8) {
+    narrow_values_.resize(x.bytes());
+    std::transform(values, values + x.count(), narrow_values_.begin(),
+                   [](float value) { return static_cast<std::byte>(quantized(value, image_range)); });
+    bytes = narrow_values_.data();
+  }
   if (x.type == DType::bf16) narrow(BFloat16());
   if (x.type == DType::f16) narrow(Float16());
   backend_.upload(x.data, bytes, x.bytes());
@@ -64,7 +70,9 @@ void NetworkInput::set_values(const float* values, const Tensor& x) {
 }
 
 void NetworkInput::fill(const Tensor& x) {
-  if (!has_values_) backend_.normalize_image(places_[current_], x);
+  const Tensor& pixels = places_[current_];
+  if (!has_values_ && x.type == DType::u8) backend_.copy(x.data, pixels.data, pixels.bytes());
+  if (!has_values_ && x.type != DType::u8) backend_.normalize_image(pixels, x);
   has_values_ = false;  // the plan gives x's memory to later layers
 }
 

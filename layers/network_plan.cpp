@@ -37,6 +37,27 @@ void check_countable(const LayerSetup& setup) {
 
 }  // namespace
 
+DType Network::stored_type(int layer) const {
+  const bool quantized = layer == network_input ? image_is_quantized_ : nodes_[layer].quantized;
+  return quantized ? DType::u8 : type_;
+}
+
+/// Of a convolution in 8 bits.
+std::optional<QuantizedConvolution> Network::quantized_convolution(int layer) const {
+  if (setup_.precision != Precision::int8) return std::nullopt;
+  const LayerQuantization& own = (*setup_.quantization)[static_cast<size_t>(layer)];
+  if (own.weight_scales.empty()) return std::nullopt;
+  const int input = nodes_[layer].inputs[0];
+  QuantizedConvolution quantized{image_range, own.weight_scales, std::nullopt};
+  if (input != network_input) {
+    const auto& range = (*setup_.quantization)[static_cast<size_t>(input)].output;
+    BRIGHTNET_CHECK(range, "an 8-bit convolution reads an output without a range");
+    quantized.input = *range;
+  }
+  if (nodes_[layer].quantized) quantized.output = own.output;
+  return quantized;
+}
+
 /// Of a layer whose inputs' layers are made.
 LayerSetup Network::layer_setup(int layer) const {
   const Node& node = nodes_[layer];
@@ -52,6 +73,12 @@ LayerSetup Network::layer_setup(int layer) const {
       setup_.mode == Mode::train && setup.input_gradient && nodes_[first].consumers.back() != layer;
   setup.shares_output_gradient = node.concat >= 0 || node.shortcut >= 0;
   setup.loss_of_inference = setup_.loss_of_inference;
+  if (setup_.observer)
+    setup.before_activation = [this, layer](const Tensor& y) {
+      setup_.observer->before_activation(layer, y);
+    };
+  setup.quantized = quantized_convolution(layer);
+  setup.input_is_quantized = stored_type(first) == DType::u8;
   check_countable(setup);
   return setup;
 }
@@ -69,7 +96,8 @@ int Network::image_channels() const {
 }
 
 void Network::make_layers() {
-  x_ = {nullptr, {setup_.batch, setup_.height, setup_.width, image_channels()}, type_};
+  const Model& model = *setup_.model;
+  x_ = {nullptr, {setup_.batch, setup_.height, setup_.width, image_channels()}, stored_type(network_input)};
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
     Node& node = nodes_[i];
     if (node.second_twin >= 0) {
@@ -161,7 +189,7 @@ void Network::plan_memory() {
   for (int i = 0; i < count; ++i) {
     Node& node = nodes_[i];
     if (node.converts) converting = i;
-    const size_t bytes = node.shape.count() * size_of(type_);
+    const size_t bytes = node.shape.count() * size_of(stored_type(i));
     LayerMemoryRow row{setup_.model->layers[i].name, Model::kind(setup_.model->layers[i]), node.shape};
     for (const auto& entry : setup_.parameters->layout->entries()) {
       if (entry.layer == i) row.parameters += entry.count * sizeof(float);
@@ -265,7 +293,8 @@ void Network::bind(void* arena) {
 
   // From the last to the first: the tensors of concats and shortcuts are set before those of the layers that
   // write them.
-  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+  for (int i = layer_count() - 1; i >= 0; --i) {
+    Node* const node = &nodes_[i];
     if (node->concat >= 0) {
       const Node& concat = nodes_[node->concat];
       node->output_tensor = slice_channels(concat.output_tensor, node->concat_channel, node->shape.c);
@@ -277,9 +306,10 @@ void Network::bind(void* arena) {
       node->backward_tensor = shortcut.backward_tensor;
       node->output_gradient = shortcut.output_gradient;
     } else {
-      node->output_tensor = {place(node->output), node->shape, type_};
-      node->backward_tensor = {place(node->is_rebuilt ? node->rebuilt : node->output), node->shape, type_};
-      node->output_gradient = {place(node->gradient), node->shape, type_};
+      const DType type = stored_type(i);
+      node->output_tensor = {place(node->output), node->shape, type};
+      node->backward_tensor = {place(node->is_rebuilt ? node->rebuilt : node->output), node->shape, type};
+      node->output_gradient = {place(node->gradient), node->shape, type};
     }
   }
   for (size_t i = 0; i < nodes_.size(); ++i) {

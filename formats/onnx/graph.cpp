@@ -1,6 +1,7 @@
 #include "formats/onnx/graph.h"
 
 #include <bit>
+#include <type_traits>
 
 #include "core/error.h"
 
@@ -69,6 +70,19 @@ OnnxGraph::Value OnnxGraph::ints(const std::string& name, const Ints& values) {
 OnnxGraph::Value OnnxGraph::scalar(const std::string& name, float value) {
   return floats(name, {}, {&value, 1});
 }
+
+template <typename Integer>
+OnnxGraph::Value OnnxGraph::integers(const std::string& name, const Ints& shape,
+                                     std::span<const Integer> values) {
+  const int type = std::is_same_v<Integer, int8_t>    ? onnx::TensorProto::INT8
+                   : std::is_same_v<Integer, uint8_t> ? onnx::TensorProto::UINT8
+                                                      : onnx::TensorProto::INT32;
+  constant(name, type, shape).set_raw_data(values.data(), values.size_bytes());
+  return name;
+}
+template OnnxGraph::Value OnnxGraph::integers(const std::string&, const Ints&, std::span<const int8_t>);
+template OnnxGraph::Value OnnxGraph::integers(const std::string&, const Ints&, std::span<const uint8_t>);
+template OnnxGraph::Value OnnxGraph::integers(const std::string&, const Ints&, std::span<const int32_t>);
 
 OnnxGraph::Value OnnxGraph::slice(const std::string& name, const Value& x, int64_t axis, int64_t first,
                                   int64_t last) {

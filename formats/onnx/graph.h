@@ -31,6 +31,9 @@ class OnnxGraph {
   Value floats(const std::string& name, const Ints& shape, std::span<const float> values);
   Value ints(const std::string& name, const Ints& values);
   Value scalar(const std::string& name, float value);
+  /// Of int8_t, uint8_t or int32_t.
+  template <typename Integer>
+  Value integers(const std::string& name, const Ints& shape, std::span<const Integer> values);
 
   /// [first, last) along an axis.
   Value slice(const std::string& name, const Value& x, int64_t axis, int64_t first, int64_t last);

@@ -4,6 +4,7 @@
 #include "formats/onnx/layers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace brightnet {
@@ -14,18 +15,25 @@ using Ints = OnnxGraph::Ints;
 
 class LayerWriter {
  public:
-  LayerWriter(OnnxGraph& graph, const Value& input, const Network& network, const ParameterLayout& layout,
-              const std::vector<float>& values)
-      : graph_(graph), input_(input), network_(network), layout_(layout), parameters_(values) {}
+  LayerWriter(OnnxGraph& graph, const Value& input, const Network& network, const TrainedModel& trained)
+      : graph_(graph),
+        input_(input),
+        network_(network),
+        layout_(trained.layout),
+        parameters_(trained.values),
+        quantization_(trained.quantization),
+        signed_(is_symmetric(trained.quantization)) {}
 
   std::vector<Value> write() {
     const auto& layers = network_.setup().model->layers;
+    if (is_quantized(network_input)) input_ = rounded(input_, input_, image());
     for (size_t i = 0; i < layers.size(); ++i) {
       layer_ = &layers[i];
-      output_ = network_.output_shape(static_cast<int>(i));
+      index_ = static_cast<int>(i);
+      output_ = network_.output_shape(index_);
       const Value value =
           std::visit([this](const auto& attributes) { return add(attributes); }, layer_->attributes);
-      outputs_.push_back(value);
+      outputs_.push_back(is_quantized(index_) ? rounded(value, value, range_of(index_)) : value);
     }
     return outputs_;
   }
@@ -46,6 +54,66 @@ class LayerWriter {
     const Model& model = *network_.setup().model;
     return from == network_input ? model.channels : model.layers[from].channels;
   }
+  // Quantised networks.
+
+  /// Whether every zero point is that of signed values without one: they are written so, as TensorRT wants them.
+  static bool is_symmetric(const Quantization& quantization) {
+    return !quantization.empty() &&
+           std::all_of(quantization.begin(), quantization.end(), [](const LayerQuantization& layer) {
+             return !layer.output || layer.output == image_range || layer.output->zero_point == 128;
+           });
+  }
+  bool is_quantized(int layer) const { return network_.stored_type(layer) == DType::u8; }
+  QuantizedRange image() const { return signed_ ? QuantizedRange{1.0f / 127, 128} : image_range; }
+
+  /// x rounded to the range's values: QuantizeLinear, DequantizeLinear.
+  Value rounded(const std::string& of, const Value& x, const QuantizedRange& range) {
+    const Value scale = graph_.scalar(of + "/scale", range.scale);
+    const auto unsigned_zero = static_cast<uint8_t>(range.zero_point);
+    const auto signed_zero = static_cast<int8_t>(range.zero_point - 128);
+    const Value zero = signed_ ? graph_.integers<int8_t>(of + "/zero", {}, {&signed_zero, 1})
+                               : graph_.integers<uint8_t>(of + "/zero", {}, {&unsigned_zero, 1});
+    return graph_.add(of + "/rounded", "DequantizeLinear",
+                      {graph_.add(of + "/quantized", "QuantizeLinear", {x, scale, zero}), scale, zero});
+  }
+
+  /// The weights of a convolution in 8 bits, [outputs, …], and its bias in the sums' 32.
+  Value quantized_weights(const Ints& shape, const std::vector<float>& weights,
+                          const std::vector<float>& scales) {
+    std::vector<int8_t> values(weights.size());
+    const size_t filter = weights.size() / scales.size();
+    for (size_t i = 0; i < values.size(); ++i) values[i] = quantized_weight(weights[i], scales[i / filter]);
+    const std::vector<int8_t> zeros(scales.size());
+    return graph_.add(name("weight"), "DequantizeLinear",
+                      {graph_.integers<int8_t>(name("weight/quantized"), shape, values),
+                       graph_.floats(name("weight/scale"), {shape[0]}, scales),
+                       graph_.integers<int8_t>(name("weight/zero"), {shape[0]}, zeros)},
+                      {{"axis", int64_t{0}}});
+  }
+  Value quantized_bias(const std::vector<float>& bias, std::vector<float> scales, float input_scale) {
+    std::vector<int32_t> values(bias.size());
+    for (size_t c = 0; c < bias.size(); ++c) {
+      scales[c] *= input_scale;
+      values[c] = static_cast<int32_t>(std::nearbyint(bias[c] / scales[c]));
+    }
+    const Ints shape{static_cast<int64_t>(bias.size())};
+    return graph_.add(name("bias"), "DequantizeLinear",
+                      {graph_.integers<int32_t>(name("bias/quantized"), shape, values),
+                       graph_.floats(name("bias/scale"), shape, scales)},
+                      {{"axis", int64_t{0}}});
+  }
+  QuantizedRange range_of(int layer) const {
+    if (layer == network_input) return image();
+    const QuantizedRange& range = *quantization_[static_cast<size_t>(layer)].output;
+    return range == image_range ? image() : range;
+  }
+  QuantizedRange input_range() const { return range_of(layer_->inputs[0]); }
+  const LayerQuantization* quantization() const {
+    const bool here = network_.setup().precision == Precision::int8 &&
+                      !quantization_[static_cast<size_t>(index_)].weight_scales.empty();
+    return here ? &quantization_[static_cast<size_t>(index_)] : nullptr;
+  }
+
   std::string name(const char* what) const { return layer_->name + '/' + what; }
   const ParameterEntry* parameter(const char* what) const { return layout_.find(layer_->name + '.' + what); }
   const float* value(const char* what) const { return parameters_.data() + parameter(what)->offset; }
@@ -84,16 +152,24 @@ class LayerWriter {
       std::copy_n(value("bias"), bias.size(), bias.begin());
     }
     const int64_t channels = weight.shape[3], side = conv.size;
-    const Value y = graph_.add(
-        name("conv"), "Conv",
-        {input(0),
-         graph_.floats(name("weight"), {conv.filters, channels, side, side}, to_oihw(weights, weight)),
-         graph_.floats(name("bias"), {conv.filters}, bias)},
-        {{"kernel_shape", Ints{side, side}},
-         {"strides", Ints{conv.stride, conv.stride}},
-         {"pads", Ints{conv.padding, conv.padding, conv.padding, conv.padding}},
-         {"dilations", Ints{1, 1}},
-         {"group", conv.groups}});
+    const Ints shape{conv.filters, channels, side, side};
+    const LayerQuantization* const eight_bits = quantization();
+    Value x = input(0), w, b;
+    if (eight_bits) {
+      if (!is_quantized(layer_->inputs[0])) x = rounded(name("input"), x, input_range());
+      w = quantized_weights(shape, to_oihw(weights, weight), eight_bits->weight_scales);
+      b = quantized_bias(bias, eight_bits->weight_scales, input_range().scale);
+    } else {
+      w = graph_.floats(name("weight"), shape, to_oihw(weights, weight));
+      b = graph_.floats(name("bias"), {conv.filters}, bias);
+    }
+    Value y = graph_.add(name("conv"), "Conv", {x, w, b},
+                         {{"kernel_shape", Ints{side, side}},
+                          {"strides", Ints{conv.stride, conv.stride}},
+                          {"pads", Ints{conv.padding, conv.padding, conv.padding, conv.padding}},
+                          {"dilations", Ints{1, 1}},
+                          {"group", conv.groups}});
+    if (eight_bits && eight_bits->before_activation) y = rounded(y, y, *eight_bits->before_activation);
     return activated(conv.activation, y);
   }
 
@@ -239,20 +315,23 @@ class LayerWriter {
   Value add(const YoloAttributes&) { return input(0); }
 
   OnnxGraph& graph_;
-  const Value input_;
+  Value input_;
   const Network& network_;
   const ParameterLayout& layout_;
   const std::vector<float>& parameters_;
+  const Quantization& quantization_;
+  const bool signed_;  ///< 8-bit activations are written as int8 without a zero point, else as uint8
   std::vector<Value> outputs_;
   const LayerDescription* layer_ = nullptr;
+  int index_ = 0;
   Shape output_;
 };
 
 }  // namespace
 
 std::vector<OnnxGraph::Value> add_layers(OnnxGraph& graph, const Value& input, const Network& network,
-                                         const ParameterLayout& layout, const std::vector<float>& values) {
-  return LayerWriter(graph, input, network, layout, values).write();
+                                         const TrainedModel& trained) {
+  return LayerWriter(graph, input, network, trained).write();
 }
 
 }  // namespace brightnet

@@ -4,14 +4,15 @@
 #include <vector>
 
 #include "formats/onnx/graph.h"
+#include "formats/weights.h"
 #include "layers/network.h"
 
 namespace brightnet {
 
 /// Appends every layer and returns the output of each one, NCHW; that of a yolo layer is its input. `network`
-/// gives the shapes only; the weights are `values`, in the layout's order, with batch-norm folded in.
+/// gives the shapes only; the weights are the trained model's, with batch-norm folded in. Where the network is planned in
+/// int8, what it stores or reads in 8 bits is rounded by QuantizeLinear and DequantizeLinear, at the same places.
 std::vector<OnnxGraph::Value> add_layers(OnnxGraph& graph, const OnnxGraph::Value& input,
-                                         const Network& network, const ParameterLayout& layout,
-                                         const std::vector<float>& values);
+                                         const Network& network, const TrainedModel& trained);
 
 }  // namespace brightnet

@@ -131,8 +131,9 @@ onnx::ModelProto make_onnx_model(const TrainedModel& trained, const OnnxOptions&
                          .batch = 1,
                          .height = size.height,
                          .width = size.width,
-                         .precision = Precision::fp32,
-                         .mode = Mode::infer});
+                         .precision = trained.quantization.empty() ? Precision::fp32 : Precision::int8,
+                         .mode = Mode::infer,
+                         .quantization = &trained.quantization});
 
   onnx::ModelProto model;
   model.set_ir_version(ir_version(options.opset));
@@ -143,8 +144,7 @@ onnx::ModelProto make_onnx_model(const TrainedModel& trained, const OnnxOptions&
   set_type(*graph.add_input(), "images", {options.batch, trained.model.channels, size.height, size.width},
            "planes in the order of the metadata, values from 0 to 1");
   OnnxGraph writer(graph);
-  const std::vector<HeadLogits> heads =
-      heads_of(network, add_layers(writer, "images", network, trained.layout, trained.values));
+  const std::vector<HeadLogits> heads = heads_of(network, add_layers(writer, "images", network, trained));
   declare_outputs(graph, add_heads(writer, heads, options), heads, options);
   for (const auto& [key, text] : to_properties(metadata_of(trained, network, heads, options))) {
     auto& property = *model.add_metadata_props();

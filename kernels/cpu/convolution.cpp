@@ -14,6 +14,7 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/grouped_weights.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/cpu/quantized_convolution.h"
 #include "kernels/cpu/shared_convolution.h"
 #include "kernels/cpu/weight_layout.h"
 
@@ -22,15 +23,8 @@ namespace {
 
 using dnnl::memory;
 
-dnnl::engine& engine() {
-  static dnnl::engine instance(dnnl::engine::kind::cpu, 0);
-  return instance;
-}
-
-dnnl::stream& stream() {
-  static dnnl::stream instance(engine());
-  return instance;
-}
+using onednn::engine;
+using onednn::stream;
 
 memory::data_type onednn_type(DType type) {
   return type == DType::bf16 ? memory::data_type::bf16 : memory::data_type::f32;
@@ -174,8 +168,10 @@ class OneDnnConvolution : public Convolution {
       bias_ = memory(geometry.bias, engine(), nullptr);
     }
     dnnl::primitive_attr attr = user_scratchpad();
-    const dnnl::post_ops fused = fused_activation();
-    activates_after_ = spec_.activation != Activation::linear && fused.len() == 0;
+    const auto activation = onednn::fused_activation(spec_.activation);
+    activates_after_ = spec_.activation != Activation::linear && !activation;
+    dnnl::post_ops fused;
+    if (activation) onednn::append_eltwise(fused, *activation);
     attr.set_post_ops(fused);
     const auto desc = onednn::forward(engine(), spec_.training, geometry, attr);
     forward_.make(desc, dnnl::convolution_forward(desc));
@@ -216,20 +212,6 @@ class OneDnnConvolution : public Convolution {
   size_t scratch_bytes() const {
     return aligned(
         std::max({forward_.scratch_bytes, backward_data_.scratch_bytes, backward_weights_.scratch_bytes}));
-  }
-
-  /// The activations that oneDNN computes while it writes y. Any other is applied in one more pass over y.
-  dnnl::post_ops fused_activation() const {
-    dnnl::post_ops ops;
-    switch (spec_.activation) {
-      case Activation::relu: onednn::append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.0f); break;
-      case Activation::leaky: onednn::append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.1f); break;
-      case Activation::mish: onednn::append_eltwise(ops, dnnl::algorithm::eltwise_mish, 0.0f); break;
-      case Activation::swish: onednn::append_eltwise(ops, dnnl::algorithm::eltwise_swish, 1.0f); break;
-      case Activation::logistic: onednn::append_eltwise(ops, dnnl::algorithm::eltwise_logistic, 0.0f); break;
-      default: break;
-    }
-    return ops;
   }
 
   const ConvolutionSpec spec_;
@@ -333,6 +315,7 @@ bool fast_bf16() {
 }
 
 std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) {
+  if (spec.quantized) return plan_quantized_convolution(spec);
   if (spec.exchange && spec.training) return make_shared_convolution(spec);
   BRIGHTNET_CHECK(spec.type == DType::f32 || spec.type == DType::bf16, "the CPU computes in fp32 and bf16");
   if (spec.type == DType::bf16) return plan_bf16_convolution(spec, faster_bf16_products());

@@ -1,6 +1,7 @@
 // A pixel's channels are one contiguous run in both tensors, so this is a strided copy of runs; runs of whole
 // pixels on both sides merge into one.
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/vector_types.h"
@@ -23,9 +24,10 @@ template <typename T>
 void copy_runs(const T* from, size_t from_step, T* to, size_t to_step, size_t length, size_t count,
                bool accumulate) {
   for (size_t run = 0; run < count; ++run, from += from_step, to += to_step) {
-    if (accumulate) {
-      add_run(from, to, length);
-    } else {
+    if constexpr (!std::is_same_v<T, uint8_t>) {
+      if (accumulate) add_run(from, to, length);
+    }
+    if (!accumulate) {
       copy_run(from, to, length);
     }
   }
@@ -36,12 +38,13 @@ void copy_runs(const T* from, size_t from_step, T* to, size_t to_step, size_t le
 void CpuBackend::copy_channels(const Tensor& from, int from_channel, const Tensor& to, int to_channel,
                                int channels, bool accumulate) {
   const Shape &f = from.shape, &t = to.shape;
+  BRIGHTNET_CHECK(!accumulate || from.type != DType::u8, "8-bit channels are copied, not added");
   BRIGHTNET_CHECK(f.n == t.n && f.h == t.h && f.w == t.w && from.type == to.type,
                   "channels copied between unlike tensors: " + to_string(f) + " and " + to_string(t));
   BRIGHTNET_CHECK(channels > 0 && from_channel >= 0 && from_channel + channels <= f.c && to_channel >= 0 &&
                       to_channel + channels <= t.c,
                   "channels copied beyond a tensor's last one");
-  with_compute_type(from.type, [&]<typename T>() {
+  with_stored_type(from.type, [&]<typename T>() {
     const T* source = from.as<T>() + from_channel;
     T* target = to.as<T>() + to_channel;
     const size_t length = static_cast<size_t>(channels), from_step = from.pixel_stride(),

@@ -65,6 +65,7 @@ class CpuBackend : public Backend {
                             float* gradient, bool accumulate) override;
   void cast(const Tensor& from, const Tensor& to) override;
   void add_rounded(std::span<const CastPair> pairs, bool accumulate) override;
+  void quantize(const Tensor& x, const QuantizedRange& range, const Tensor& y) override;
   void normalize_image(const Tensor& pixels, const Tensor& x) override;
 
   size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;

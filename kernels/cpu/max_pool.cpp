@@ -28,6 +28,14 @@ void best_of_four(const T* a, const T* b, const T* c, const T* d, int channels, 
   }
 }
 
+/// Bytes are compared as they are, 64 at a time.
+template <bool track>
+void best_of_four(const uint8_t* a, const uint8_t* b, const uint8_t* c, const uint8_t* d, int channels,
+                  uint8_t* y, uint8_t*) requires(!track) {
+#pragma omp simd
+  for (int i = 0; i < channels; ++i) y[i] = std::max(std::max(a[i], b[i]), std::max(c[i], d[i]));
+}
+
 /// One output pixel, channels [channel, channel + channels); at most pool_channels.
 template <bool track, typename T>
 void pool_window(const PoolGeometry& pool, const PoolWindow& w, const T* x, int image, int channel,
@@ -105,7 +113,7 @@ void CpuBackend::max_pool_forward(const PoolSpec& pool, const Tensor& x, const T
   BRIGHTNET_CHECK(!argmax || (argmax.type == DType::u8 && argmax.shape == y.shape),
                   "argmax is u8 and of the output's shape");
   uint8_t* winners = argmax ? argmax.as<uint8_t>() : nullptr;
-  with_compute_type(x.type, [&]<typename T>() {
+  with_stored_type(x.type, [&]<typename T>() {
     if (pool.stride == 1 && pool.window > 3) {
       max_pool_cascade(geometry, x.as<T>(), y.as<T>(), winners);
     } else if (winners != nullptr) {

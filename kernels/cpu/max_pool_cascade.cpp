@@ -163,5 +163,6 @@ void max_pool_cascade(const PoolGeometry& pool, const T* x, T* y, uint8_t* argma
 
 template void max_pool_cascade(const PoolGeometry&, const float*, float*, uint8_t*);
 template void max_pool_cascade(const PoolGeometry&, const BFloat16*, BFloat16*, uint8_t*);
+template void max_pool_cascade(const PoolGeometry&, const uint8_t*, uint8_t*, uint8_t*);
 
 }  // namespace brightnet::cpu

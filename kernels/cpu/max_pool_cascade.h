@@ -5,7 +5,7 @@
 
 namespace brightnet::cpu {
 
-/// max_pool_forward() for stride 1. T is float or BFloat16; `argmax` may be null.
+/// max_pool_forward() for stride 1. T is float, BFloat16 or uint8_t; `argmax` may be null.
 template <typename T>
 void max_pool_cascade(const PoolGeometry& pool, const T* x, T* y, uint8_t* argmax);
 

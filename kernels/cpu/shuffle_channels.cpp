@@ -1,4 +1,6 @@
 // A pixel's channels are a matrix of `groups` rows, which is transposed.
+#include <type_traits>
+
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/vector_types.h"
 
@@ -10,7 +12,7 @@ void CpuBackend::shuffle_channels(int groups, const Tensor& x, const Tensor& y, 
                       to_string(y.shape));
   const size_t channels = static_cast<size_t>(x.shape.c), rows = static_cast<size_t>(groups),
                columns = channels / rows;
-  with_compute_type(x.type, [&]<typename T>() {
+  with_stored_type(x.type, [&]<typename T>() {
     parallel_items(x.shape.pixels(), 2 * channels * sizeof(T), [&](size_t begin, size_t end) {
       for (size_t pixel = begin; pixel < end; ++pixel) {
         const T* const from = x.as<T>() + pixel * channels;
@@ -19,7 +21,10 @@ void CpuBackend::shuffle_channels(int groups, const Tensor& x, const Tensor& y, 
           for (size_t j = 0; j < columns; ++j) {
             T& target = to[j * rows + i];
             const T source = from[i * columns + j];
-            store(target, accumulate ? widen(target) + widen(source) : widen(source));
+            if constexpr (!std::is_same_v<T, uint8_t>) {
+              if (accumulate) store(target, widen(target) + widen(source));
+            }
+            if (!accumulate) target = source;
           }
         }
       }

@@ -41,7 +41,7 @@ void for_each_run(int block, const Shape& large, const Shape& small, size_t byte
 
 void CpuBackend::space_to_depth(int block, const Tensor& x, const Tensor& y) {
   check_shapes(block, x, y);
-  with_compute_type(x.type, [&]<typename T>() {
+  with_stored_type(x.type, [&]<typename T>() {
     for_each_run(block, x.shape, y.shape, sizeof(T), [&](size_t large, size_t small, size_t length) {
       std::memcpy(y.as<T>() + small, x.as<T>() + large, length * sizeof(T));
     });

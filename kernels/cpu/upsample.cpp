@@ -71,7 +71,7 @@ void check_shapes(int factor, const Shape& small, const Shape& large) {
 void CpuBackend::upsample_forward(int factor, const Tensor& x, const Tensor& y) {
   check_shapes(factor, x.shape, y.shape);
   BRIGHTNET_CHECK(x.type == y.type, "upsampling between types");
-  with_compute_type(x.type, [&]<typename T>() {
+  with_stored_type(x.type, [&]<typename T>() {
     const size_t rows = static_cast<size_t>(x.shape.n) * x.shape.h, width = static_cast<size_t>(x.shape.w),
                  channels = static_cast<size_t>(x.shape.c), row = width * channels,
                  copies = static_cast<size_t>(factor) * factor;

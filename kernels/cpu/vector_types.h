@@ -29,11 +29,22 @@ void with_compute_type(DType type, Body&& body) {
   }
 }
 
+/// The same for what moves or compares values: 8-bit activations too.
+template <typename Body>
+void with_stored_type(DType type, Body&& body) {
+  if (type == DType::u8) return body.template operator()<uint8_t>();
+  with_compute_type(type, body);
+}
+
 inline float widen(float value) {
   return value;
 }
 inline float widen(const BFloat16& value) {
   return static_cast<float>(value);
+}
+
+inline float widen(uint8_t value) {
+  return value;
 }
 
 /// Writes `value` rounded to the element's type. Not an assignment of BFloat16(value): under `omp simd` g++
@@ -51,6 +62,10 @@ inline void store_exact(float& element, float value) {
 }
 inline void store_exact(BFloat16& element, float value) {
   element.bits = static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
+}
+
+inline void store_exact(uint8_t& element, float value) {
+  element = static_cast<uint8_t>(value);
 }
 
 /// to += from.

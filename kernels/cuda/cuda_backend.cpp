@@ -149,7 +149,13 @@ std::unique_ptr<WorkClock> CudaBackend::make_work_clock() {
   return cuda::make_work_clock(queues().work);
 }
 
+// open_device() refuses int8 with advice; this is what another program's call of the interface gets.
+void CudaBackend::quantize(const Tensor&, const QuantizedRange&, const Tensor&) {
+  throw DeviceError("'" + name_ + "' does not compute in int8", "", "The CPU does.");
+}
+
 std::unique_ptr<Convolution> CudaBackend::plan_convolution(const ConvolutionSpec& spec) {
+  if (spec.quantized) throw DeviceError("'" + name_ + "' does not compute in int8", "", "The CPU does.");
   return convolutions_(spec, queues_ ? cudaStream_t{stream()} : nullptr);
 }
 

@@ -92,6 +92,7 @@ class CudaBackend : public Backend {
   int image_channels(int channels, DType type) const override {
     return type == DType::f32 ? channels : (channels + 7) / 8 * 8;
   }
+  void quantize(const Tensor& x, const QuantizedRange& range, const Tensor& y) override;
   void normalize_image(const Tensor& pixels, const Tensor& x) override;
 
   size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;

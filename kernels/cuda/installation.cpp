@@ -106,6 +106,7 @@ int first_major(Precision precision) {
     case Precision::fp16: return 0;
     case Precision::tf32:
     case Precision::bf16: return 8;
+    case Precision::int8: break;
   }
   return 0;
 }
@@ -113,6 +114,12 @@ int first_major(Precision precision) {
 }  // namespace
 
 std::optional<Problem> why_not_in(Precision precision, const GpuFacts& gpu) {
+  if (precision == Precision::int8) {
+    return Problem{
+        "brightnet computes in int8 on the CPU only, not on the GPU '" + gpu.name + "'",
+        "Use --precision fp16 or --device cpu; other programs run the ONNX file of `brightnet export "
+        "--int8` on a GPU"};
+  }
   if (gpu.major >= first_major(precision)) return std::nullopt;
   return Problem{"the GPU '" + gpu.name + "' has compute capability " + capability(gpu) +
                      " and does not compute in " + std::string(enum_name(precision)) + ", which needs 8.0",

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "kernels/cpu/convolution.h"
+#include "kernels/cpu/quantized_convolution.h"
 
 namespace brightnet {
 namespace {
@@ -15,6 +16,10 @@ std::unique_ptr<Backend> open_cpu(Precision precision) {
   switch (precision) {
     case Precision::fp32:
     case Precision::bf16: return make_cpu_backend();
+    case Precision::int8:
+      if (cpu::has_int8_products()) return make_cpu_backend();
+      throw DeviceError("this CPU has no instructions that sum 8-bit products exactly (VNNI or AMX)", "",
+                        "Use --precision fp32, or another machine.");
     case Precision::tf32:
     case Precision::fp16: break;
   }

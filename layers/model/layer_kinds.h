@@ -54,6 +54,13 @@ constexpr bool optional_members_fit() {
             { &Kind::second_is_one_pixel } -> std::same_as<const bool*>;
           },
       "declare it as static constexpr bool second_is_one_pixel = true");
+  // Each element of its output is an element of an input: 8-bit values stay what they are.
+  static_assert(
+      !requires { &Kind::moves_values; } ||
+          requires {
+            { &Kind::moves_values } -> std::same_as<const bool*>;
+          },
+      "declare it as static constexpr bool moves_values = true");
   return true;
 }
 
@@ -110,6 +117,7 @@ struct ConvAttributes {
 struct MaxPoolAttributes {
   static constexpr std::string_view kind = "max_pool";
   static constexpr int inputs = 1;
+  static constexpr bool moves_values = true;
 
   int size = 2, stride = 2;
 
@@ -156,6 +164,7 @@ struct GlobalPoolAttributes {
 struct SppAttributes {
   static constexpr std::string_view kind = "spp";
   static constexpr int inputs = 1;
+  static constexpr bool moves_values = true;
 
   std::vector<int> windows{5, 9, 13};
 
@@ -173,6 +182,7 @@ struct SppAttributes {
 struct ConcatAttributes {
   static constexpr std::string_view kind = "concat";
   static constexpr int inputs = any_number;
+  static constexpr bool moves_values = true;
 
   void fields(LayerFields&) {}
   int64_t channels(InputChannels in) const;
@@ -185,6 +195,7 @@ struct ConcatAttributes {
 struct SplitAttributes {
   static constexpr std::string_view kind = "split";
   static constexpr int inputs = 1;
+  static constexpr bool moves_values = true;
 
   int groups = 2, part = 0;
 
@@ -204,6 +215,7 @@ struct SplitAttributes {
 struct ChannelShuffleAttributes {
   static constexpr std::string_view kind = "channel_shuffle";
   static constexpr int inputs = 1;
+  static constexpr bool moves_values = true;
 
   int groups = 2;
 
@@ -291,6 +303,7 @@ struct MultiplyAttributes {
 struct UpsampleAttributes {
   static constexpr std::string_view kind = "upsample";
   static constexpr int inputs = 1;
+  static constexpr bool moves_values = true;
 
   int factor = 2;
 
@@ -306,6 +319,7 @@ struct UpsampleAttributes {
 struct SpaceToDepthAttributes {
   static constexpr std::string_view kind = "space_to_depth";
   static constexpr int inputs = 1;
+  static constexpr bool moves_values = true;
 
   int block = 2;
 

@@ -53,6 +53,16 @@ bool reads_one_pixel(const LayerDescription& layer, size_t input) {
       layer.attributes);
 }
 
+bool moves_values(const LayerDescription& layer) {
+  return std::visit(
+      []<LayerKind Kind>(const Kind&) {
+        return requires {
+          Kind::moves_values;
+        };
+      },
+      layer.attributes);
+}
+
 std::vector<double> layer_scales(const std::vector<LayerDescription>& layers) {
   std::vector<double> scales;
   for (const LayerDescription& layer : layers) {

@@ -56,6 +56,9 @@ std::vector<bool> predicting_layers(const Model& model);
 /// Whether an input of a layer, counted from 0, is one pixel for the whole image. All others have the same sides.
 bool reads_one_pixel(const LayerDescription& layer, size_t input);
 
+/// Whether each element of its output is an element of an input.
+bool moves_values(const LayerDescription& layer);
+
 /// Stride of each layer's output in pixels of the image.
 std::vector<double> layer_scales(const std::vector<LayerDescription>& layers);
 

@@ -66,6 +66,7 @@ const std::vector<std::string>& rooms() {
       "detect/sources",
       "detect",
       "detect/evaluate",
+      "detect/quantization",
       "detect/outputs",
       "train/distributed",
       "train/optimizer",

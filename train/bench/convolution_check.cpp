@@ -95,6 +95,7 @@ double tolerance(Precision precision) {
     case Precision::tf32:
     case Precision::fp16: return 2e-3;
     case Precision::bf16: return 1e-2;
+    case Precision::int8: break;
   }
   return 0;
 }

@@ -31,6 +31,7 @@ double flops_of(const KnownCard& card, Precision precision) {
     case Precision::tf32: return card.tensor_float;
     case Precision::bf16:
     case Precision::fp16: return card.half;
+    case Precision::int8: break;
   }
   return 0;
 }

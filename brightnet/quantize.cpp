@@ -1,0 +1,151 @@
+#include "brightnet/quantize.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "brightnet/evaluate.h"
+#include "core/enum_names.h"
+#include "core/json.h"
+#include "core/log.h"
+#include "core/progress_line.h"
+#include "core/text.h"
+#include "core/threads.h"
+#include "detect/quantization/calibrate.h"
+#include "detect/quantization/sensitivity.h"
+#include "kernels/device/device.h"
+#include "train/setup/named_run.h"
+#include "train/setup/run_data.h"
+
+namespace brightnet {
+namespace {
+
+/// Runs measurements of AP, which differ in the network alone.
+class ApMeasurement {
+ public:
+  ApMeasurement(const Weights& original, const Calibration& calibration, const QuantizationOptions& options)
+      : original_(original), calibration_(calibration), options_(options) {}
+
+  double operator()(const Quantization& quantization) {
+    ++done_;
+    const bool quantized = !quantization.empty();
+    EvaluationOptions how{.device = {.device = "cpu", .precision = quantized ? "int8" : "fp32"},
+                          .settings = options_.settings};
+    if (!quantized) return evaluate(original_, options_.data, how).AP;
+    auto trained = std::make_shared<TrainedModel>(calibration_.quantized);
+    trained->quantization = quantization;
+    const double ap = evaluate(Weights(std::move(trained)), options_.data, how).AP;
+    if (line_.due()) line_.show(fmt::format("measuring AP, {} networks done, the last AP {:.4f}", done_, ap));
+    return ap;
+  }
+  void clear() { line_.clear(); }
+
+ private:
+  const Weights& original_;
+  const Calibration& calibration_;
+  const QuantizationOptions& options_;
+  ProgressLine line_{10};
+  int done_ = 0;
+};
+
+Json ranges_json(const Calibration& calibration) {
+  Json ranges = Json::array();
+  for (const RangeChoice& choice : calibration.ranges) {
+    ranges.push_back({{"layers", choice.layers},
+                      {"method", enum_name(choice.method)},
+                      {"scale", shortest(choice.range.scale)},
+                      {"zero_point", choice.range.zero_point},
+                      {"error", choice.error},
+                      {"error_of_min_max", choice.error_of_min_max}});
+  }
+  return ranges;
+}
+
+std::string ranges_text(const Calibration& calibration) {
+  std::string text = fmt::format("{:<40} {:<14} {:>10} {:>5} {:>10} {:>10}\n", "outputs of", "range by",
+                                 "scale", "zero", "error", "min-max's");
+  for (const RangeChoice& choice : calibration.ranges) {
+    text += fmt::format("{:<40} {:<14} {:>10.6f} {:>5} {:>10.2e} {:>10.2e}\n",
+                        fmt::format("{}", fmt::join(choice.layers, ", ")), enum_name(choice.method),
+                        choice.range.scale, choice.range.zero_point, choice.error, choice.error_of_min_max);
+  }
+  return text;
+}
+
+Json sensitivity_json(const Sensitivity& sensitivity) {
+  Json layers = Json::array();
+  for (const LayerSensitivity& layer : sensitivity.layers) {
+    layers.push_back({{"name", layer.name},
+                      {"AP_points_lost", layer.AP_lost},
+                      {"images_per_s_gained", layer.images_gained},
+                      {"precision", layer.stays_float ? "fp32" : "int8"}});
+  }
+  return layers;
+}
+
+std::string sensitivity_text(const Sensitivity& sensitivity) {
+  std::string text = fmt::format("\n{:<24} {:>12} {:>14}   {}\n", "this layer alone", "AP points", "images/s",
+                                 "and so it is");
+  for (const LayerSensitivity& layer : sensitivity.layers) {
+    text += fmt::format("{:<24} {:>+12.2f} {:>+14.2f}   {}\n", layer.name, -layer.AP_lost,
+                        layer.images_gained, layer.stays_float ? "fp32" : "int8");
+  }
+  text += fmt::format(
+      "\nfp32: AP {:.4f}, {:.1f} images/s (the network alone, one image at a time)\n"
+      "int8: AP {:.4f}, {:.1f} images/s\n",
+      sensitivity.AP_float, sensitivity.images_per_s_float, sensitivity.AP_quantized,
+      sensitivity.images_per_s_quantized);
+  return text;
+}
+
+}  // namespace
+
+QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& options) {
+  const TrainedModel& trained = weights.trained();
+  if (!trained.quantization.empty()) {
+    throw InputError("these weights are quantised already", "", "Quantise those that they were made from.");
+  }
+  const bool measures = options.max_loss >= 0;
+  if (measures) open_device("cpu", Precision::int8);  // refuses before the work
+  const NamedRun named(configuration_at(options.data, options.settings), measures);
+  named.say_data();
+  const Dataset images = read_split(named.load(), Split::train);
+  log::info("Calibrating on {} of {} training images",
+            std::min<int64_t>(options.images, std::ssize(images.images)), std::ssize(images.images));
+  const CalibrationInputs inputs(images, options.images, trained.fit(), std::min(compute_threads(), 8));
+  ProgressLine line(10);
+  Calibration calibration = calibrate(trained, inputs,
+                                      {.symmetric = options.symmetric,
+                                       .equalize = options.equalize,
+                                       .correct_bias = options.correct_bias,
+                                       .progress = [&](int done, int all) {
+                                         if (line.due())
+                                           line.show(fmt::format("calibrating, {} of {} steps", done, all));
+                                       }});
+  line.clear();
+  Json json{{"ranges", ranges_json(calibration)}, {"equalized_pairs", calibration.equalized_pairs}};
+  std::string text = ranges_text(calibration);
+  if (measures) {
+    ApMeasurement measure(weights, calibration, options);
+    const Sensitivity sensitivity = keep_sensitive_layers(
+        calibration, options.max_loss, inputs, [&](const Quantization& part) { return measure(part); });
+    measure.clear();
+    json["layers"] = sensitivity_json(sensitivity);
+    json["AP_fp32"] = sensitivity.AP_float;
+    json["AP_int8"] = sensitivity.AP_quantized;
+    json["images_per_s_fp32"] = sensitivity.images_per_s_float;
+    json["images_per_s_int8"] = sensitivity.images_per_s_quantized;
+    text += sensitivity_text(sensitivity);
+    const double lost = 100 * (sensitivity.AP_float - sensitivity.AP_quantized);
+    if (lost > options.max_loss) {
+      log::warn("{:.2f} AP points are lost, more than --max-loss {}: what is left in int8 loses none alone.",
+                lost, options.max_loss);
+    }
+  }
+  return {Weights(std::make_shared<const TrainedModel>(std::move(calibration.quantized))),
+          {text, to_text(json)}};
+}
+
+}  // namespace brightnet

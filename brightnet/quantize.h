@@ -1,0 +1,37 @@
+// Weights for inference in 8 bits.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "brightnet/answer.h"
+#include "brightnet/public.h"
+#include "brightnet/weights.h"
+
+namespace brightnet {
+
+struct QuantizationOptions {
+  std::string data =
+      {};  ///< as in dataset.h; images of its split `train` are looked at, and `val` measures AP
+  std::vector<std::string> settings = {};  ///< of a configuration: "loader.workers=4"
+  int images = 128;                        ///< of the training images, evenly spread
+  /// AP points, hundredths of AP, that may be lost; layers stay in floating point until no more are. Negative: AP is not
+  /// measured, and every convolution is quantised that does not predict.
+  double max_loss = -1;
+  /// Zero points of 0 in signed 8 bits: what TensorRT takes. Coarser by half for activations that are mostly positive.
+  bool symmetric = false;
+  bool equalize = true, correct_bias = true;  ///< steps of it, docs/deploy.md
+};
+
+struct QuantizedWeights {
+  Weights weights;     ///< without batch-norm; usable in every precision, int8 included
+  Answer report = {};  ///< the ranges and, with `max_loss`, what each layer costs and brings
+};
+
+/// Post-training quantisation on the CPU (docs/deploy.md#int8). Logs its progress. Throws InputError for weights that are
+/// quantised already and when the data cannot be read, DeviceError where AP is to be measured and the CPU has no instructions
+/// for it.
+BRIGHTNET_PUBLIC QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& options);
+
+}  // namespace brightnet

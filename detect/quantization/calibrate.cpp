@@ -1,0 +1,304 @@
+#include "detect/quantization/calibrate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "core/enum_names.h"
+#include "detect/inference.h"
+#include "detect/input_loader.h"
+#include "detect/quantization/fold.h"
+#include "detect/sources/dataset_source.h"
+
+namespace brightnet {
+namespace {
+
+std::span<const float> values_of(const Tensor& tensor) {
+  return {tensor.as<float>(), tensor.count()};
+}
+
+/// Which convolutions are quantised, and which ranges they need.
+struct Parts {
+  std::vector<int> ranges;         ///< shared_ranges()
+  std::vector<bool> convolutions;  ///< of each layer: quantised
+  std::set<int> needed;            ///< of `ranges`: a quantised convolution reads it
+
+  explicit Parts(const Model& model) : ranges(shared_ranges(model)), convolutions(model.layers.size()) {
+    const std::vector<bool> predicts = predicting_layers(model);
+    for (size_t i = 0; i < model.layers.size(); ++i) {
+      const auto* conv = std::get_if<ConvAttributes>(&model.layers[i].attributes);
+      convolutions[i] = conv && !conv->full_precision && !predicts[i];
+      const int input = convolutions[i] ? model.layers[i].inputs[0] : network_input;
+      if (input != network_input) needed.insert(of(input));
+    }
+  }
+  int of(int layer) const { return ranges[static_cast<size_t>(layer + 1)]; }
+};
+
+/// What the ranges are chosen from: first the extremes of all values, then, in a second pass, their distribution.
+class ValueObserver : public LayerObserver {
+ public:
+  enum class Pass : uint8_t { extremes, distribution };
+
+  ValueObserver(const Model& model, const Parts& parts)
+      : model_(model),
+        parts_(parts),
+        outputs(parts.ranges.size()),
+        before(model.layers.size()),
+        sums(model.layers.size()),
+        pixels(model.layers.size()) {}
+
+  void begin(Pass pass) { pass_ = pass; }
+
+  void before_activation(int layer, const Tensor& y) override {
+    if (parts_.convolutions[static_cast<size_t>(layer)]) see(before[static_cast<size_t>(layer)], y);
+  }
+  void output(int layer, const Tensor& y) override {
+    const auto i = static_cast<size_t>(layer);
+    if (!moves_values(model_.layers[i])) see(outputs[static_cast<size_t>(parts_.of(layer))], y);
+    if (pass_ == Pass::distribution) add_means(i, y);
+  }
+  std::vector<double> means(int layer) const {
+    std::vector<double> means = sums[static_cast<size_t>(layer)];
+    for (double& mean : means) mean /= pixels[static_cast<size_t>(layer)];
+    return means;
+  }
+
+ private:
+  void see(Histogram& histogram, const Tensor& y) {
+    pass_ == Pass::extremes ? histogram.widen(values_of(y)) : histogram.add(values_of(y));
+  }
+  void add_means(size_t layer, const Tensor& y) {
+    const auto channels = static_cast<size_t>(y.shape.c);
+    sums[layer].resize(channels);
+    pixels[layer] += static_cast<double>(y.shape.pixels());
+    const float* pixel = y.as<float>();
+    for (size_t i = 0; i < y.shape.pixels(); ++i, pixel += channels) {
+      for (size_t c = 0; c < channels; ++c) sums[layer][c] += pixel[c];
+    }
+  }
+
+  const Model& model_;
+  const Parts& parts_;
+  Pass pass_ = Pass::extremes;
+
+ public:
+  std::vector<Histogram> outputs;  ///< by the place in `ranges`
+  std::vector<Histogram> before;   ///< by layer
+  std::vector<std::vector<double>> sums;
+  std::vector<double> pixels;
+};
+
+/// Rounds what has one range.
+class RoundingObserver : public LayerObserver {
+ public:
+  RoundingObserver(const Model& model, const Parts& parts) : model_(model), parts_(parts) {}
+  void round(int of, const std::optional<QuantizedRange>& range) {
+    of_ = of;
+    range_ = range;
+  }
+  void output(int layer, const Tensor& y) override {
+    if (!range_ || parts_.of(layer) != of_ || moves_values(model_.layers[static_cast<size_t>(layer)])) return;
+    float* const values = y.as<float>();
+    for (size_t i = 0; i < y.count(); ++i) values[i] = dequantized(quantized(values[i], *range_), *range_);
+  }
+
+ private:
+  const Model& model_;
+  const Parts& parts_;
+  int of_ = 0;
+  std::optional<QuantizedRange> range_;
+};
+
+/// Compares the heads' logits with those of fp32.
+class LogitError {
+ public:
+  LogitError(Network& network, const CalibrationInputs& inputs, int compared)
+      : network_(network), inputs_(inputs), compared_(std::min(compared, inputs.count())) {
+    for (int i = 0; i < compared_; ++i) {
+      inputs_.infer(network_, i);
+      for_each_head([&](const YoloHead&, std::span<const float> logits) {
+        references_.emplace_back(logits.begin(), logits.end());
+      });
+    }
+  }
+
+  double now() const {
+    double error = 0, weights = 0;
+    auto reference = references_.begin();
+    for (int i = 0; i < compared_; ++i) {
+      inputs_.infer(network_, i);
+      for_each_head([&](const YoloHead& head, std::span<const float> logits) {
+        add(head, *reference++, logits, error, weights);
+      });
+    }
+    return error / weights;
+  }
+
+ private:
+  template <typename F>
+  void for_each_head(F&& f) const {
+    const auto& layers = network_.setup().model->layers;
+    for (int i = 0; i < network_.layer_count(); ++i) {
+      if (const auto* yolo = std::get_if<YoloAttributes>(&layers[static_cast<size_t>(i)].attributes))
+        f(yolo->head, values_of(network_.output(i)));
+    }
+  }
+  static void add(const YoloHead& head, std::span<const float> reference, std::span<const float> logits,
+                  double& error, double& weights) {
+    const auto values = static_cast<size_t>(head.values());
+    for (size_t at = 0; at < logits.size(); at += values) {
+      const double weight = 1 / (1 + std::exp(-static_cast<double>(reference[at + 4])));
+      double change = 0;
+      for (size_t k = at; k < at + values; ++k) change += std::pow(logits[k] - reference[k], 2);
+      error += weight * change;
+      weights += weight;
+    }
+  }
+
+  Network& network_;
+  const CalibrationInputs& inputs_;
+  const int compared_;
+  std::vector<std::vector<float>> references_;
+};
+
+std::vector<std::string> convolutions_with(const Model& model, const Parts& parts, int range) {
+  std::vector<std::string> names;
+  for (int i = 0; i < static_cast<int>(model.layers.size()); ++i) {
+    const LayerDescription& layer = model.layers[static_cast<size_t>(i)];
+    if (parts.of(i) == range && !moves_values(layer)) names.push_back(layer.name);
+  }
+  return names;
+}
+
+class Calibrator {
+ public:
+  Calibrator(const TrainedModel& trained, const CalibrationInputs& inputs, const CalibrationOptions& options)
+      : backend_(make_cpu_backend()),
+        inputs_(inputs),
+        options_(options),
+        network_(without_batch_norm(trained, *backend_)),
+        parts_(network_.model) {}
+
+  Calibration run() {
+    Calibration result;
+    if (options_.equalize) result.equalized_pairs = equalize(network_);
+    ValueObserver values(network_.model, parts_);
+    observe(values);
+    result.ranges = choose_ranges(values);
+    network_.quantization.resize(network_.model.layers.size());
+    for (int i = 0; i < static_cast<int>(network_.model.layers.size()); ++i) {
+      LayerQuantization& layer = network_.quantization[static_cast<size_t>(i)];
+      if (const auto found = chosen_.find(parts_.of(i)); found != chosen_.end()) layer.output = found->second;
+      if (!parts_.convolutions[static_cast<size_t>(i)]) continue;
+      const int input = network_.model.layers[static_cast<size_t>(i)].inputs[0];
+      const float input_scale = input == network_input ? image_range.scale : chosen_.at(parts_.of(input)).scale;
+      layer.weight_scales = weight_scales(network_, i, input_scale);
+      const Activation activation =
+          std::get<ConvAttributes>(network_.model.layers[static_cast<size_t>(i)].attributes).activation;
+      if (rounds_before(activation))
+        layer.before_activation =
+            range_before(values.before[static_cast<size_t>(i)], activation, options_.symmetric);
+      if (options_.correct_bias && input != network_input)
+        correct_bias(network_, i, layer.weight_scales, values.means(input));
+    }
+    result.quantized = std::move(network_);
+    return result;
+  }
+
+ private:
+  void step() {
+    if (options_.progress) options_.progress(++done_, steps());
+  }
+  int steps() const {
+    const int methods = static_cast<int>(enum_values<CalibrationMethod>().size());
+    return 2 * inputs_.count() + methods * static_cast<int>(parts_.needed.size());
+  }
+
+  InferenceNetwork observed_by(LayerObserver& observer) const {
+    return {network_, *backend_, Precision::fp32, 1, {}, false, &observer};
+  }
+
+  void observe(ValueObserver& values) {
+    InferenceNetwork inference = observed_by(values);
+    for (const auto pass : {ValueObserver::Pass::extremes, ValueObserver::Pass::distribution}) {
+      values.begin(pass);
+      for (int i = 0; i < inputs_.count(); ++i) {
+        inputs_.infer(inference.network(), i);
+        step();
+      }
+    }
+  }
+
+  std::vector<RangeChoice> choose_ranges(const ValueObserver& values) {
+    RoundingObserver rounding(network_.model, parts_);
+    InferenceNetwork inference = observed_by(rounding);
+    const LogitError error(inference.network(), inputs_, options_.compared);
+    std::vector<RangeChoice> choices;
+    for (const int range : parts_.needed) {
+      RangeChoice choice;
+      choice.layers = convolutions_with(network_.model, parts_, range);
+      if (choice.layers.empty()) {  // nothing but the image's pixels, moved
+        chosen_[range] = image_range;
+        continue;
+      }
+      choice.error = INFINITY;
+      for (const CalibrationMethod method : enum_values<CalibrationMethod>()) {
+        const QuantizedRange found =
+            calibrated_range(values.outputs[static_cast<size_t>(range)], method, options_.symmetric);
+        rounding.round(range, found);
+        const double now = error.now();
+        if (method == CalibrationMethod::min_max) choice.error_of_min_max = now;
+        if (now < choice.error) choice = {choice.layers, method, found, now, choice.error_of_min_max};
+        step();
+      }
+      chosen_[range] = choice.range;
+      choices.push_back(std::move(choice));
+    }
+    return choices;
+  }
+
+  const std::unique_ptr<Backend> backend_;
+  const CalibrationInputs& inputs_;
+  const CalibrationOptions& options_;
+  TrainedModel network_;
+  const Parts parts_;
+  std::map<int, QuantizedRange> chosen_;
+  int done_ = 0;
+};
+
+}  // namespace
+
+CalibrationInputs::CalibrationInputs(const Dataset& images, int count, const InputFit& fit, int workers)
+    : has_values_(as_darknet(fit.resize)) {
+  const auto all = static_cast<int>(images.images.size());
+  count = std::min(count, all);
+  std::vector<int> order;
+  for (int i = 0; i < count; ++i) order.push_back(static_cast<int>(static_cast<int64_t>(i) * all / count));
+  DatasetSource source(images, order, fit);
+  InputLoader loader(source, {.batch = 1, .fit = fit, .workers = workers});
+  const size_t bytes = static_cast<size_t>(fit.size.pixels()) * static_cast<size_t>(fit.channels) *
+                       (has_values_ ? sizeof(float) : 1);
+  while (const InputLoader::Batch* batch = loader.next()) {
+    const auto* input = static_cast<const std::byte*>(batch->input);
+    inputs_.emplace_back(input, input + bytes);
+  }
+}
+
+void CalibrationInputs::infer(Network& network, int input) const {
+  const void* data = inputs_[static_cast<size_t>(input)].data();
+  if (has_values_) {
+    network.set_values(static_cast<const float*>(data));
+  } else {
+    network.set_pixels(static_cast<const uint8_t*>(data));
+  }
+  network.infer();
+}
+
+Calibration calibrate(const TrainedModel& trained, const CalibrationInputs& inputs,
+                      const CalibrationOptions& options) {
+  return Calibrator(trained, inputs, options).run();
+}
+
+}  // namespace brightnet

@@ -1,0 +1,30 @@
+// What is done to the weights before they are quantised.
+#pragma once
+
+#include <vector>
+
+#include "formats/weights.h"
+
+namespace brightnet {
+
+/// The same network without batch-norm: each convolution has a bias.
+TrainedModel without_batch_norm(const TrainedModel& trained, Backend& backend);
+
+/// Cross-layer equalisation (Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization and Bias Correction",
+/// equations 9 to 11): where one convolution alone reads another, whose activation f has f(s·x) = s·f(x), channel i between
+/// them is divided by s_i = sqrt(r1_i / r2_i) and the next one's weights multiplied by it, r1_i and r2_i the greatest
+/// magnitudes of the channel's weights in both; until nothing changes. For a network without batch-norm. Returns the number
+/// of pairs.
+int equalize(TrainedModel& trained);
+
+/// Of a convolution: the greatest magnitude of each output channel's weights over 127. No less than what lets its bias be
+/// counted in 32 bits, in units of this scale times that of the input.
+std::vector<float> weight_scales(const TrainedModel& trained, int layer, float input_scale);
+
+/// Bias correction (the same paper, section 4.2): rounding to these scales changes the mean of an output channel by
+/// Σ (w̃ − w) · E[x], which is subtracted from its bias. `input_means` are those of the layer's input channels, measured;
+/// what padding takes from the mean is left out.
+void correct_bias(TrainedModel& trained, int layer, const std::vector<float>& scales,
+                  const std::vector<double>& input_means);
+
+}  // namespace brightnet

@@ -1,0 +1,41 @@
+// Affine 8-bit quantisation (Jacob et al. 2018, equation 1): value = scale · (q − zero point). Activations are u8 with a
+// zero point; weights are symmetric, with a scale for each output channel, and −127 … 127.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace brightnet {
+
+constexpr int largest_quantized = 255;  ///< of an activation
+constexpr int largest_weight = 127;     ///< of a quantised weight, either sign
+
+/// The scale and the zero point of a tensor's values. Zero itself is always exact: padding is.
+struct QuantizedRange {
+  float scale = 1;
+  int zero_point = 0;  ///< within 0 … 255
+
+  float least() const { return scale * static_cast<float>(-zero_point); }
+  float most() const { return scale * static_cast<float>(largest_quantized - zero_point); }
+  bool operator==(const QuantizedRange&) const = default;
+};
+
+/// The image, whose pixels stay what they are.
+constexpr QuantizedRange image_range{1.0f / 255, 0};
+
+/// The nearest of the range's values, of two the even one, as the processors' conversions round; saturates. NaN becomes 0.
+inline uint8_t quantized(float value, const QuantizedRange& range) {
+  const float q = std::nearbyint(value / range.scale) + static_cast<float>(range.zero_point);
+  return static_cast<uint8_t>(std::min(std::max(0.0f, q), static_cast<float>(largest_quantized)));
+}
+inline float dequantized(uint8_t q, const QuantizedRange& range) {
+  return range.scale * static_cast<float>(static_cast<int>(q) - range.zero_point);
+}
+
+inline int8_t quantized_weight(float weight, float scale) {
+  const float q = std::nearbyint(weight / scale), limit = largest_weight;
+  return static_cast<int8_t>(std::min(std::max(-limit, q), limit));
+}
+
+}  // namespace brightnet

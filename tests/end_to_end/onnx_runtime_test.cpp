@@ -1,0 +1,158 @@
+// Exported files in ONNX Runtime, by the programs that docs/deploy.md shows: they must find what `detect` finds.
+#include <cstdlib>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+
+#include "detect/nms.h"
+#include "kernels/cpu/quantized_convolution.h"
+#include "tests/end_to_end/program.h"
+#include "tests/formats/realistic_model.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string python() {
+  const char* named = std::getenv("BRIGHTNET_PYTHON");
+  return named ? named : "python3";
+}
+
+/// The first program in this language after a heading of docs/deploy.md.
+std::string documented_program(const std::string& heading, const std::string& language) {
+  const std::string page = read_file(source_dir() / "docs/deploy.md");
+  const size_t section = page.find("\n## " + heading + "\n");
+  const std::string fence = "```" + language + "\n";
+  const size_t begin = page.find(fence, section) + fence.size();
+  return page.substr(begin, page.find("\n```", begin) - begin + 1);
+}
+
+struct FoundObject {
+  std::string name;
+  double score = 0;
+  Box box;
+};
+
+Box box_of(double x1, double y1, double x2, double y2) {
+  return {static_cast<float>((x1 + x2) / 2), static_cast<float>((y1 + y2) / 2), static_cast<float>(x2 - x1),
+          static_cast<float>(y2 - y1)};
+}
+
+class OnnxRuntime : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(::testing::TempDir()) / (std::string("onnx_runtime_") + test->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_ / "images");
+    const ProgramResult asked = Program(python(), {"-c", "import numpy, onnxruntime, PIL"}, folder_).wait();
+    if (asked.code != 0)
+      GTEST_SKIP() << python() << " has no onnxruntime, numpy and PIL; BRIGHTNET_PYTHON names another: "
+                   << asked.err.substr(asked.err.rfind('\n', asked.err.size() - 2) + 1);
+    write_atomically(folder_ / "detect.py", documented_program("ONNX Runtime", "python"));
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  /// A network with the statistics of its picture, and that picture larger than its input and wider than high.
+  void write_network(bool letterbox) {
+    RealisticModel made = realistic_model(shipped_model("yolov4-tiny", 4), 192);
+    made.trained.letterbox = letterbox;
+    save_weights(folder_ / "weights.safetensors", made.trained);
+    cv::Mat bgr, larger;
+    cv::cvtColor(made.image, bgr, cv::COLOR_RGB2BGR);
+    cv::resize(bgr, larger, cv::Size(500, 360), 0, 0, cv::INTER_CUBIC);
+    cv::imwrite((folder_ / "images/photo.png").string(), larger);
+  }
+
+  std::vector<FoundObject> by_onnx_runtime(const std::string& file) {
+    const ProgramResult ran = Program(python(), {"detect.py", file, "images/photo.png"}, folder_).wait();
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    std::vector<FoundObject> found;
+    std::istringstream lines(ran.out);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);  // "class 2 0.87 …"
+      std::string word, number;
+      double x1 = 0, y1 = 0, x2 = 0, y2 = 0;
+      FoundObject object;
+      words >> word >> number >> object.score >> x1 >> y1 >> x2 >> y2;
+      object.name = word + ' ' + number;
+      object.box = box_of(x1, y1, x2, y2);
+      found.push_back(object);
+    }
+    return found;
+  }
+
+  std::vector<FoundObject> by_detect(const std::string& weights, const std::string& precision) {
+    const ProgramResult ran =
+        run_program({"detect", "--weights", weights, "--source", "images/photo.png", "--json", "-",
+                     "--device", "cpu", "--precision", precision, "--nms", "0.45"},
+                    folder_);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    std::vector<FoundObject> found;
+    for (const auto& object : nlohmann::json::parse(ran.out)[0]["detections"]) {
+      const auto& box = object["box"];
+      found.push_back({object["name"], object["score"], box_of(box[0], box[1], box[2], box[3])});
+    }
+    return found;
+  }
+
+  /// How many of these are among the others, with this IoU.
+  static int among(const std::vector<FoundObject>& these, const std::vector<FoundObject>& others,
+                   float least) {
+    int count = 0;
+    for (const FoundObject& one : these) {
+      count += std::any_of(others.begin(), others.end(), [&](const FoundObject& other) {
+        return one.name == other.name && box_iou(one.box, other.box) >= least;
+      });
+    }
+    return count;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(OnnxRuntime, TheDocumentedProgramFindsWhatDetectFinds) {
+  for (const bool letterbox : {false, true}) {
+    write_network(letterbox);
+    const ProgramResult exported =
+        run_program({"export", "--weights", "weights.safetensors", "--format", "onnx", "--force"}, folder_);
+    ASSERT_EQ(exported.code, 0) << exported.err;
+    const auto theirs = by_onnx_runtime("weights.onnx"), ours = by_detect("weights.safetensors", "fp32");
+    EXPECT_GT(ours.size(), 10u);
+    EXPECT_NEAR(static_cast<double>(ours.size()), static_cast<double>(theirs.size()), 1)
+        << "one may stand at the threshold";
+    EXPECT_GE(among(ours, theirs, 0.99f), std::ssize(ours) - 1) << "letterbox " << letterbox;
+    EXPECT_GE(among(theirs, ours, 0.99f), std::ssize(theirs) - 1) << "letterbox " << letterbox;
+  }
+}
+
+TEST_F(OnnxRuntime, ComputesTheInt8FileAsDetectComputesItsOwn) {
+  if (!cpu::has_int8_products()) GTEST_SKIP() << "this CPU does not sum 8-bit products exactly";
+  write_network(false);
+  fs::create_directories(folder_ / "labels");
+  write_atomically(folder_ / "labels/photo.txt", std::string("0 0.5 0.5 0.2 0.2\n"));
+  write_atomically(
+      folder_ / "data.yaml",
+      std::string("path: .\ntrain: images\nval: images\nnames: [class 0, class 1, class 2, class 3]\n"));
+  for (const std::string format : {"onnx", "safetensors"}) {
+    const ProgramResult exported =
+        run_program({"export", "--weights", "weights.safetensors", "--format", format, "--int8", "--data",
+                     "data.yaml", "--json", "report.json", "--force"},
+                    folder_);
+    ASSERT_EQ(exported.code, 0) << exported.err;
+  }
+  const auto theirs = by_onnx_runtime("weights_int8.onnx"),
+             ours = by_detect("weights_int8.safetensors", "int8"),
+             fp32 = by_detect("weights.safetensors", "fp32");
+  // Ours rounds once a convolution, ONNX Runtime once more before the activation: the objects are the same, of a random
+  // network with hundreds of scores near the threshold nearly all.
+  EXPECT_GT(among(fp32, ours, 0.8f), 0.8 * static_cast<double>(fp32.size()));
+  EXPECT_GT(among(fp32, theirs, 0.8f), 0.8 * static_cast<double>(fp32.size()));
+  EXPECT_GT(among(ours, theirs, 0.8f), 0.8 * static_cast<double>(ours.size()));
+}
+
+}  // namespace
+}  // namespace brightnet::testing
