@@ -20,7 +20,15 @@ struct Configuration {
   std::string precision = {};  ///< empty: the configuration's
 };
 
-/// The keys of all settings, "train.batch", in the order in which they are printed.
+struct ConfigKey {
+  std::string name = {};                 ///< "train.batch"
+  std::string about = {};                ///< its comment; may be empty
+  std::vector<std::string> values = {};  ///< the words that it takes; of a key that takes others as well at most "auto"
+};
+
+/// All settings, in the order in which they are printed, and those of `head:`, which are printed where they are given.
+BRIGHTNET_PUBLIC std::vector<ConfigKey> describe_config_keys();
+/// Their names.
 BRIGHTNET_PUBLIC std::vector<std::string> config_keys();
 
 struct ResolvedConfiguration {

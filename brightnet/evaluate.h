@@ -60,7 +60,8 @@ BRIGHTNET_PUBLIC Scores evaluate(const Weights& weights, const std::string& data
 /// What `brightnet eval` evaluates.
 struct WeightsReportOptions {
   Configuration run =
-      {};  ///< whose data and evaluation are taken; with darknet's weights its .cfg may be theirs as well
+      {};  ///< whose data and evaluation are taken; with darknet's weights its .cfg may be theirs as well. Without any, those
+           ///< of the run in whose folder the weights lie
   WeightsFiles weights = {};
   std::string device = "auto";  ///< as in DeviceOptions
   std::string split = "val";

@@ -59,6 +59,14 @@ CLI::Option* take_tiles(CLI::App& command, std::string& tiles);
 /// --size: the network input's size in pixels, "416" or "384x1248" (height x width). `low`, the least side, is 0 for
 /// commands where 0 means the default.
 CLI::Option* take_size(CLI::App& command, int& height, int& width, const std::string& help, int low = 1);
+/// --size and --batch of training.
+struct TrainingInput {
+  std::string size;  ///< "": as the configuration says
+  int batch = 0;     ///< 0: likewise
+};
+void take_input(CLI::App& command, TrainingInput& input);
+/// What they say, as settings of the run.
+void set_input(const TrainingInput& input, Configuration& run);
 /// --json: the file that `what`, "the plan as JSON", is written to.
 void take_json(CLI::App& command, std::string& file, const std::string& what);
 /// --ranks; 0: those started by a launcher, or this process alone.

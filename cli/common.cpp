@@ -103,6 +103,25 @@ void take_weights(CLI::App& command, WeightsFiles& weights) {
       ->type_name("FILE");
 }
 
+void take_input(CLI::App& command, TrainingInput& input) {
+  command
+      .add_option("--size", input.size,
+                  "input in pixels: N, HxW (the height first), or auto: by the images' shapes (train.size)")
+      ->type_name("N|HxW|auto");
+  command.add_option("--batch", input.batch, "images of an optimizer step (train.batch)")
+      ->type_name("N")
+      ->check(at_least(1));
+}
+
+void set_input(const TrainingInput& input, Configuration& run) {
+  if (!input.size.empty()) {
+    run.settings.push_back("--size:train.size=" + input.size);
+    // In the place of the sizes in the file, but not of those of a --set.
+    run.settings.insert(run.settings.begin(), "--size:train.sizes=[]");
+  }
+  if (input.batch > 0) run.settings.push_back("--batch:train.batch=" + std::to_string(input.batch));
+}
+
 void take_json(CLI::App& command, std::string& file, const std::string& what) {
   command.add_option("--json", file, "write " + what + " to this file; - for standard output")
       ->type_name("FILE");

@@ -65,6 +65,7 @@ void add_detect(CLI::App& app, Action& action) {
           "--source", arguments->source,
           "an image, a video, a folder, 'a pattern*.jpg' in quotes, a list (.txt), a camera's number, or a "
           "stream's address")
+      ->type_name("SOURCE")
       ->required();
   add_outputs(*command, *arguments);
   command->add_option("--conf", arguments->confidence, "confidence threshold (default: 0.25)")

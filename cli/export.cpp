@@ -95,7 +95,7 @@ void export_as_darknet(const ExportArguments& arguments) {
   export_darknet(weights, base.parent_path(), base.filename().string(), arguments.numbers);
 }
 
-int export_network(const ExportArguments& arguments) {
+int export_network(ExportArguments arguments) {
   if (!arguments.describe.empty()) {
     std::cout << describe_onnx(arguments.describe) << std::flush;
     return 0;
@@ -104,6 +104,7 @@ int export_network(const ExportArguments& arguments) {
     throw InputError("no weights or no format given", "",
                      "Give --weights FILE and --format onnx or darknet, or --describe an exported file.");
   }
+  arguments.weights.weights = weights_file(arguments.weights.weights);
   arguments.format == "onnx" ? export_as_onnx(arguments) : export_as_darknet(arguments);
   return 0;
 }

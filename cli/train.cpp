@@ -18,28 +18,19 @@ struct TrainArguments {
   TrainingOptions options;
   std::string resume, out;
   int ranks = 0;
-  int epochs = 0, batch = 0;  ///< 0: as the configuration says
-  std::string size;           ///< "": likewise
+  int epochs = 0;  ///< 0: as the configuration says
+  TrainingInput input;
 };
 
 TrainingOptions options_of(const TrainArguments& arguments) {
   TrainingOptions options = arguments.options;
   options.folder = options.resume ? arguments.resume : arguments.out;
   options.out = arguments.out;
-  auto& assignments = options.run.settings;
-  const auto set = [&](const char* option, const std::string& assignment) {
-    assignments.push_back(fmt::format("{}:train.{}", option, assignment));
-  };
   if (arguments.epochs > 0) {
-    set("--epochs", fmt::format("epochs={}", arguments.epochs));
-    set("--epochs", "iterations=0");  // the length of a .cfg, which would win
+    options.run.settings.push_back(fmt::format("--epochs:train.epochs={}", arguments.epochs));
+    options.run.settings.emplace_back("--epochs:train.iterations=0");  // the length of a .cfg, which would win
   }
-  if (!arguments.size.empty()) {
-    set("--size", "size=" + arguments.size);
-    // In the place of the sizes in the file, but not of those of a --set.
-    assignments.insert(assignments.begin(), "--size:train.sizes=[]");
-  }
-  if (arguments.batch > 0) set("--batch", fmt::format("batch={}", arguments.batch));
+  set_input(arguments.input, options.run);
   return options;
 }
 
@@ -84,13 +75,7 @@ void add_train(CLI::App& app, Action& action) {
   command->add_option("--epochs", arguments->epochs, "passes over the training images (train.epochs)")
       ->type_name("N")
       ->check(at_least(1));
-  command
-      ->add_option("--size", arguments->size,
-                   "input in pixels: N, HxW (the height first), or auto: by the images' shapes (train.size)")
-      ->type_name("N|HxW|auto");
-  command->add_option("--batch", arguments->batch, "images of an optimizer step (train.batch)")
-      ->type_name("N")
-      ->check(at_least(1));
+  take_input(*command, arguments->input);
   command
       ->add_option(
           "--weights", options.weights,

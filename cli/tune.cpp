@@ -19,6 +19,7 @@ struct TuneArguments {
   std::string json;
   bool list_keys = false, find_rate = false;
   int steps = 150;
+  TrainingInput input;
 };
 
 int tune(TuneArguments arguments) {
@@ -32,6 +33,7 @@ int tune(TuneArguments arguments) {
   }
   check_answer(arguments.json, arguments.find_rate ? "suggested_rate" : "best");
   TuneOptions& options = arguments.options;
+  set_input(arguments.input, options.run);
   std::optional<StopSignals> signals;
   options.can_be_stopped = [&] { return signals.emplace().token(); };
   options.found = [&](const Answer& answer) { print_answer(arguments.json, answer); };
@@ -78,6 +80,7 @@ void add_tune(CLI::App& app, Action& action) {
   take_config(*command, options.run);
   take_model(*command, options.run);
   take_data(*command, options.run.data);
+  take_input(*command, arguments->input);
   add_search_options(*command, *arguments);
   command->add_flag("--find-rate", arguments->find_rate,
                     "instead, find a learning rate by a few steps at growing rates");

@@ -136,7 +136,7 @@ step 0 "in 16 images|Pictures: found" brightnet detect --weights runs/mine/weigh
   --source shapes/images/val --conf 0.01 --out found
 
 # --- Stopping, resuming, training longer ------------------------------------------------------------------------------
-step 0 "This run is finished|--set train.epochs=8" brightnet train mine.yaml --resume
+step 0 "This run is finished|--epochs 8" brightnet train mine.yaml --resume
 step 0 "4 of now 6 epochs are done. The learning rate of the rest|epoch 6/6" \
   brightnet train mine.yaml --resume --set train.epochs=6
 step 0 "runs/mine exists and is kept: this run is written to runs/mine-2." \

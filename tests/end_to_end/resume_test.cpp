@@ -88,7 +88,7 @@ TEST_F(Resumed, ALinkInARunsFolderIsNotWrittenThrough) {
 
 TEST_F(Resumed, AFinishedRunIsMadeLonger) {
   ASSERT_EQ(run(train({"--out", "out"}, {"train.epochs=4"})).code, 0);
-  expect_words(run({"train", "--resume", "out"}), 0, {"This run is finished", "--set train.epochs=8"});
+  expect_words(run({"train", "--resume", "out"}), 0, {"This run is finished", "--epochs 8"});
   const ProgramResult longer = run({"train", "--resume", "out", "--set", "train.epochs=8"});
   expect_words(longer, 0,
                {"4 of now 8 epochs are done. The learning rate of the rest is that of a run of this length",

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/field_list.h"
 #include "core/files.h"
 #include "data/formats/data_yaml.h"
 #include "formats/darknet/import.h"
@@ -260,6 +261,9 @@ void TrainOptions::fields(Fields& f) {
   f("fresh", fresh, "layers that the weights do not contain; they are trained at the full rate");
   f("save_every", save_every, "seconds between saved states; more if saving would take over 2 % of the time")
       .at_least(0);
+  f("save_epochs", save_epochs,
+    "epochs between snapshots of the weights that are kept, weights/epoch_NNN.safetensors; 0: none")
+      .at_least(0);
   f("log_every", log_every, "seconds between progress lines without a terminal").above(0);
   f("bucket_mb", bucket_mb, "MiB of gradients per all-reduce").above(0);
   f("overlap", overlap, "all-reduce gradients during the backward pass; bit-identical either way");
@@ -421,15 +425,21 @@ std::vector<ConfigDifference> compare(const RunConfig& before, const RunConfig& 
   return differences;
 }
 
-std::vector<std::string> config_keys() {
-  std::vector<std::string> keys;
-  for (const auto& section : YAML::Load(print_config(RunConfig(), false))) {
-    const std::string name = section.first.Scalar();
-    std::map<std::string, std::string> inner;
-    collect_leaves(section.second, name, inner);
-    for (const auto& [key, value] : inner) keys.push_back(key);
+std::vector<ConfigKey> describe_config_keys() {
+  std::vector<ConfigKey> keys;
+  const auto add = [&](const std::string& section, const std::vector<ListedField>& fields) {
+    for (const ListedField& field : fields) keys.push_back({section + field.key, field.doc, field.values});
+  };
+  for (const ListedField& field : fields_of<RunConfig>()) {
+    field.key == "head" ? add("head.", fields_of<HeadOptions>()) : add("", {field});
   }
   return keys;
+}
+
+std::vector<std::string> config_keys() {
+  std::vector<std::string> names;
+  for (const ConfigKey& key : describe_config_keys()) names.push_back(key.name);
+  return names;
 }
 
 }  // namespace brightnet

@@ -191,10 +191,16 @@ std::vector<double> minutes_of(const MetricsTable& table) {
   return minutes;
 }
 
+bool is_run(const fs::path& path) {
+  const RunFolder folder = RunFolder::at(path);
+  std::error_code failed;
+  return fs::exists(folder.config(), failed) || fs::exists(folder.metrics(), failed);
+}
+
 ComparedRun read_run(const fs::path& path) {
   const RunFolder folder = RunFolder::at(path);
   std::error_code error;
-  if (!fs::exists(folder.config(), error) && !fs::exists(folder.metrics(), error)) {
+  if (!is_run(path)) {
     throw InputError("this is no run: it has neither a config.yaml nor a metrics.csv", path.string(),
                      "Name the folders of runs (runs/NAME).");
   }

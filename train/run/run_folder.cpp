@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <fmt/format.h>
+
 #include "core/error.h"
 #include "core/files.h"
 
@@ -94,6 +96,20 @@ std::vector<RunFolder> RunFolder::numbered(const fs::path& wanted) {
   return runs;
 }
 
+std::vector<RunFolder> RunFolder::below(const fs::path& folder) {
+  std::vector<RunFolder> rest, sorted;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const RunFolder run(entry->path());
+    if (run.begun() && !run.lost_state()) rest.push_back(run);
+  }
+  while (const auto next = latest(rest)) {
+    sorted.push_back(*next);
+    std::erase_if(rest, [&](const RunFolder& run) { return run.path() == next->path(); });
+  }
+  return sorted;
+}
+
 std::optional<RunFolder> RunFolder::latest(const std::vector<RunFolder>& runs) {
   // Not the highest number: numbers of deleted folders are reused.
   std::optional<RunFolder> found;
@@ -121,6 +137,10 @@ bool RunFolder::saved() const {
 bool RunFolder::lost_state() const {
   std::error_code ignored;
   return !saved() && fs::exists(last(), ignored);
+}
+
+fs::path RunFolder::snapshot(uint64_t epoch) const {
+  return path_ / "weights" / fmt::format("epoch_{:03}.safetensors", epoch);
 }
 
 void RunFolder::remove_unused() const {

@@ -19,6 +19,8 @@ class RunFolder {
   static RunFolder open(const std::filesystem::path& path);
   /// The runs `wanted`, `wanted`-2, … that can be resumed or begun again.
   static std::vector<RunFolder> numbered(const std::filesystem::path& wanted);
+  /// The runs directly below a folder that can be resumed or begun again, the one that was saved last first.
+  static std::vector<RunFolder> below(const std::filesystem::path& folder);
   /// Of several, the one that was saved last; one without a state counts from when it was begun.
   static std::optional<RunFolder> latest(const std::vector<RunFolder>& runs);
 
@@ -37,6 +39,8 @@ class RunFolder {
   std::filesystem::path last() const { return path_ / "weights" / "last.safetensors"; }
   /// The mean of the best evaluations' weights; only when it scores better than the best.
   std::filesystem::path averaged() const { return path_ / "weights" / "averaged.safetensors"; }
+  /// Those after an epoch, where the run keeps them (train.save_epochs).
+  std::filesystem::path snapshot(uint64_t epoch) const;
   /// What a run that is begun again starts from, as assignments of a configuration.
   std::filesystem::path start() const { return path_ / "state" / "start.txt"; }
   std::filesystem::path state() const { return path_ / "state" / "state.safetensors"; }

@@ -90,9 +90,13 @@ void WeightsEvaluation::match_classes_by_name(const std::string& weights, bool s
     return;
   }
   if (match.relation != ClassRelation::reordered) {
+    const std::string other_case = describe_other_case(trained, dataset_.classes);
     throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
                                  enumerated(trained), enumerated(dataset_.classes)),
-                     weights, "Evaluate them on data with the classes they were trained for, in any order.");
+                     weights,
+                     !other_case.empty()
+                         ? other_case
+                         : "Evaluate them on data with the classes they were trained for, in any order.");
   }
   if (speaks) {
     log::info("The data set lists the classes as {}, the weights as {}: they are matched by name.",
