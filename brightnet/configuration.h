@@ -21,9 +21,10 @@ struct Configuration {
 };
 
 struct ConfigKey {
-  std::string name = {};                 ///< "train.batch"
-  std::string about = {};                ///< its comment; may be empty
-  std::vector<std::string> values = {};  ///< the words that it takes; of a key that takes others as well at most "auto"
+  std::string name = {};   ///< "train.batch"
+  std::string about = {};  ///< its comment; may be empty
+  std::vector<std::string> values =
+      {};  ///< the words that it takes; of a key that takes others as well at most "auto"
 };
 
 /// All settings, in the order in which they are printed, and those of `head:`, which are printed where they are given.

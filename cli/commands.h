@@ -55,6 +55,8 @@ void take_precision(CLI::App& command, std::string& precision);
 /// --set.
 void take_settings(CLI::App& command, std::vector<std::string>& settings);
 void take_weights(CLI::App& command, WeightsFiles& weights);
+/// For an exported network, which OpenCV runs: its threads, which the program otherwise leaves to the loader's, are all.
+void use_opencv_threads(const WeightsFiles& weights);
 CLI::Option* take_tiles(CLI::App& command, std::string& tiles);
 /// --size: the network input's size in pixels, "416" or "384x1248" (height x width). `low`, the least side, is 0 for
 /// commands where 0 means the default.

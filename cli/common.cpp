@@ -5,12 +5,15 @@
 #include <iostream>
 #include <sstream>
 
+#include <opencv2/core/utility.hpp>
+
 #include "brightnet/ranks.h"
 #include "cli/commands.h"
 #include "cli/run_ranks.h"
 #include "core/child_process.h"
 #include "core/files.h"
 #include "core/input_size.h"
+#include "core/threads.h"
 
 namespace brightnet::cli {
 
@@ -94,13 +97,18 @@ void take_weights(CLI::App& command, WeightsFiles& weights) {
   command
       .add_option(
           "--weights", weights.weights,
-          "safetensors of a run, darknet's .weights (with --cfg), or a name that `brightnet download` lists")
+          "the .safetensors or the folder of a run, darknet's .weights (with --cfg), or a name that `brightnet download` "
+          "lists; for eval and detect also an exported .onnx")
       ->type_name("FILE|NAME");
   command.add_option("--cfg", weights.cfg, "the darknet .cfg of a .weights file")->type_name("X.cfg");
   command
       .add_option("--names", weights.names,
                   "class names for darknet's .weights: a .names file or an obj.data")
       ->type_name("FILE");
+}
+
+void use_opencv_threads(const WeightsFiles& weights) {
+  if (weights.weights.extension() == ".onnx") cv::setNumThreads(compute_threads());
 }
 
 void take_input(CLI::App& command, TrainingInput& input) {

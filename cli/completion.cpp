@@ -103,8 +103,9 @@ void add_completion(CLI::App& app, Action& action) {
   command->add_option("shell", *shell, "bash, zsh or fish")
       ->check(CLI::IsMember(std::vector<std::string>{"bash", "zsh", "fish"}))
       ->required();
-  command->add_option("words", *words,
-                      "instead: what completes the last of these words of a command line, as the script asks");
+  command->add_option(
+      "words", *words,
+      "instead: what completes the last of these words of a command line, as the script asks");
   command->callback([&app, &action, shell, words] {
     action = [&app, shell, words] {
       words->empty() ? print_script(*shell) : print_words(app, *words);

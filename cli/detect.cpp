@@ -22,6 +22,7 @@ void quieten_libraries() {
 
 int detect(const DetectionOptions& options) {
   quieten_libraries();
+  use_opencv_threads(options.weights);
   std::optional<StopSignals> signals;
   if (detect_files(options, [&] { return signals.emplace().token(); })) return 0;
   log::warn("Stopped by a signal; the detections so far have been written.");

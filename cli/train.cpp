@@ -28,7 +28,8 @@ TrainingOptions options_of(const TrainArguments& arguments) {
   options.out = arguments.out;
   if (arguments.epochs > 0) {
     options.run.settings.push_back(fmt::format("--epochs:train.epochs={}", arguments.epochs));
-    options.run.settings.emplace_back("--epochs:train.iterations=0");  // the length of a .cfg, which would win
+    options.run.settings.emplace_back(
+        "--epochs:train.iterations=0");  // the length of a .cfg, which would win
   }
   set_input(arguments.input, options.run);
   return options;

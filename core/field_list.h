@@ -10,9 +10,10 @@
 namespace brightnet {
 
 struct ListedField {
-  std::string key;                  ///< "size", or in a section "train.size"
+  std::string key;  ///< "size", or in a section "train.size"
   std::string doc;
-  std::vector<std::string> values;  ///< the words that it takes; one that takes others as well has `auto` at most
+  std::vector<std::string>
+      values;  ///< the words that it takes; one that takes others as well has `auto` at most
 };
 
 /// All of them, also those that may be left out, in the order of fields().

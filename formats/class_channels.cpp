@@ -74,7 +74,8 @@ std::string describe_other_case(const std::vector<std::string>& of_weights,
     }
   }
   if (pairs.empty()) return "";
-  return fmt::format("Upper and lower case count: {}; name them alike, by {}.", fmt::join(pairs, ", "), example);
+  return fmt::format("Upper and lower case count: {}; name them alike, by {}.", fmt::join(pairs, ", "),
+                     example);
 }
 
 ClassMatch match_classes(const std::vector<std::string>& of_weights,

@@ -62,23 +62,30 @@ TEST_F(CompleteWords, OffersTheWordsThatAnOptionTakes) {
 }
 
 TEST_F(CompleteWords, OffersFilesWhereAFileIsMeant) {
-  for (const List& words : std::vector<List>{{"train", ""}, {"train", "--data", ""}, {"train", "--model", ""},
-                                             {"detect", "--source", ""}, {"eval", "--json=a"},
-                                             {"compare", "runs/a", ""}, {"train", "--resume", ""}})
+  for (const List& words : std::vector<List>{{"train", ""},
+                                             {"train", "--data", ""},
+                                             {"train", "--model", ""},
+                                             {"detect", "--source", ""},
+                                             {"eval", "--json=a"},
+                                             {"compare", "runs/a", ""},
+                                             {"train", "--resume", ""}})
     EXPECT_TRUE(offers_files(words)) << words[0] << ' ' << words[1];
-  for (const List& words : std::vector<List>{{"train", "--epochs", ""}, {"eval", "--split", ""}, {"tr"},
-                                             {"train", "--"}, {"train", "--set", ""}})
+  for (const List& words : std::vector<List>{{"train", "--epochs", ""},
+                                             {"eval", "--split", ""},
+                                             {"tr"},
+                                             {"train", "--"},
+                                             {"train", "--set", ""}})
     EXPECT_FALSE(offers_files(words)) << words[0];
 }
 
 TEST_F(CompleteWords, OffersEveryKeyAfterSet) {
-  for (const std::string& key : config_keys())
-    EXPECT_TRUE(offers({"train", "--set", key}, key + '=')) << key;
+  for (const std::string& key : config_keys()) EXPECT_TRUE(offers({"train", "--set", key}, key + '=')) << key;
   EXPECT_TRUE(offers({"train", "--set", "head."}, "head.iou_loss="));
   EXPECT_EQ(offered({"train", "--set", "data.tiles.si"}), List{"data.tiles.size="});
   EXPECT_EQ(offered({"train", "--set", "optimizer.kind="}),
             (List{"optimizer.kind=sgd", "optimizer.kind=adamw", "optimizer.kind=lion"}));
-  EXPECT_EQ(offered({"train", "--set", "train.sync_bn="}), (List{"train.sync_bn=true", "train.sync_bn=false"}));
+  EXPECT_EQ(offered({"train", "--set", "train.sync_bn="}),
+            (List{"train.sync_bn=true", "train.sync_bn=false"}));
   EXPECT_EQ(offered({"train", "--set", "train.batch="}), List{"train.batch=auto"});
   EXPECT_TRUE(offers({"train", "--set", "train.precision="}, "train.precision=auto"));
   EXPECT_EQ(offered({"train", "--set=train.graph=t"}), List{"--set=train.graph=true"});

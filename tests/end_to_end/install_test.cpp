@@ -44,21 +44,23 @@ class Installed : public ::testing::Test {
     fs::remove(done);
     const std::string script =
         "zmodload zsh/zpty; zpty shell 'zsh -f -i'\n"
-        "zpty -w shell 'PATH=" + place("bin").string() + ":$PATH; fpath=(" +
-        place("share/zsh/site-functions").string() +
+        "zpty -w shell 'PATH=" +
+        place("bin").string() + ":$PATH; fpath=(" + place("share/zsh/site-functions").string() +
         " $fpath); autoload -U compinit; compinit -u -d " + (run_.folder() / "zcompdump").string() +
         "; told() { print -r -- $BUFFER >| told.txt; mv told.txt line.txt }; zle -N told; bindkey \"^X\" told; "
         "bindkey \"^I\" complete-word; setopt no_beep; PS1=ready; print -r begun >| begun.txt'\n"
         "for i in {1..200}; do [[ -e begun.txt ]] && break; sleep 0.05; done; sleep 0.2\n"
-        "zpty -n -w shell '" + line + "'$'\\t\\x18'\n"
+        "zpty -n -w shell '" +
+        line +
+        "'$'\\t\\x18'\n"
         "for i in {1..200}; do [[ -e line.txt ]] && break; sleep 0.05; done; zpty -d shell";
     Program("zsh", {"-f", "-c", script}, run_.folder()).wait();
     return fs::exists(done) ? read_file(done) : "nothing";
   }
   std::string fish_offers(const std::string& line) {
-    const std::string script =
-        "set -x PATH " + place("bin").string() + " $PATH; source " +
-        place("share/fish/vendor_completions.d/brightnet.fish").string() + "; complete -C '" + line + "'";
+    const std::string script = "set -x PATH " + place("bin").string() + " $PATH; source " +
+                               place("share/fish/vendor_completions.d/brightnet.fish").string() +
+                               "; complete -C '" + line + "'";
     return Program("fish", {"--no-config", "-c", script}, run_.folder()).wait().out;
   }
 
@@ -108,7 +110,8 @@ TEST_F(Installed, ZshCompletesCommandsOptionsAndValues) {
 TEST_F(Installed, FishCompletesCommandsOptionsAndValues) {
   if (!has("fish")) GTEST_SKIP() << "fish is not on this machine";
   EXPECT_EQ(fish_offers("brightnet tr"), "train\ttrain a model on a data set\n");
-  EXPECT_EQ(fish_offers("brightnet train --ep"), "--epochs\tpasses over the training images (train.epochs)\n");
+  EXPECT_EQ(fish_offers("brightnet train --ep"),
+            "--epochs\tpasses over the training images (train.epochs)\n");
   EXPECT_EQ(fish_offers("brightnet train --set optimizer.kind=ad"), "optimizer.kind=adamw\n");
   EXPECT_EQ(fish_offers("brightnet eval --split=v"), "--split=val\n");
   EXPECT_EQ(fish_offers("brightnet train --data d").substr(0, 5), "data/");

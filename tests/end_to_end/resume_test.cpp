@@ -38,6 +38,17 @@ TEST_F(Resumed, FoldersAreNumberedBeforeAnythingElseIsSaid) {
   }
 }
 
+TEST_F(Resumed, SomebodyWhoNamesNothingIsToldWhatThereIs) {
+  expect_words(run({"train", "--resume"}), 2, {"there is nothing to resume", "There is no run below runs/"});
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  fs::create_directories(path("runs/detect"));
+  expect_words(run({"train", "--resume"}), 2,
+               {"the newest first, runs/run-2, runs/run: --resume runs/run-2."});
+  expect_words(run({"train", "run.yaml", "--out", "nowhere", "--resume"}), 2,
+               {"there is no run to resume", "runs/run-2"});
+}
+
 TEST_F(Resumed, NothingIsLeftOfARunThatCouldNotBegin) {
   fs::rename(path("data/images/val"), path("data/images/away"));
   EXPECT_EQ(run(train({}, {})).code, 2);

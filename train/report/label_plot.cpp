@@ -57,8 +57,8 @@ void draw_frame(Canvas& canvas, const cv::Rect2d& area, const std::string& below
 
 /// How many boxes have which values of two variables, both from 0 to 1. y counts from the top, as in the image; all other
 /// variables from below.
-void draw_pairs(Canvas& canvas, const cv::Rect2d& area, const std::vector<LabelledShape>& shapes, size_t across,
-                size_t up, int bins) {
+void draw_pairs(Canvas& canvas, const cv::Rect2d& area, const std::vector<LabelledShape>& shapes,
+                size_t across, size_t up, int bins) {
   std::vector<int> counts(static_cast<size_t>(bins * bins), 0);
   for (const LabelledShape& shape : shapes) {
     const int column = bin_of(shape.values[across], bins), row = bin_of(shape.values[up], bins);
@@ -78,7 +78,8 @@ void draw_pairs(Canvas& canvas, const cv::Rect2d& area, const std::vector<Labell
 void draw_histogram(Canvas& canvas, const cv::Rect2d& area, const std::vector<LabelledShape>& shapes,
                     size_t variable, int bins) {
   std::vector<int> counts(static_cast<size_t>(bins), 0);
-  for (const LabelledShape& shape : shapes) ++counts[static_cast<size_t>(bin_of(shape.values[variable], bins))];
+  for (const LabelledShape& shape : shapes)
+    ++counts[static_cast<size_t>(bin_of(shape.values[variable], bins))];
   const int most = std::max(1, *std::max_element(counts.begin(), counts.end()));
   const double side = area.width / bins;
   for (int i = 0; i < bins; ++i) {
@@ -93,7 +94,8 @@ void draw_classes(Canvas& canvas, const cv::Rect2d& area, const std::vector<Labe
   constexpr size_t most_named = 40, most_counted = 16;
   std::vector<int64_t> counts(classes.size(), 0);
   for (const LabelledShape& shape : shapes) ++counts.at(static_cast<size_t>(shape.class_id));
-  const auto most = static_cast<double>(std::max<int64_t>(1, *std::max_element(counts.begin(), counts.end())));
+  const auto most =
+      static_cast<double>(std::max<int64_t>(1, *std::max_element(counts.begin(), counts.end())));
   const double each = area.width / static_cast<double>(classes.size());
   for (size_t i = 0; i < classes.size(); ++i) {
     const int id = static_cast<int>(i);
@@ -103,8 +105,9 @@ void draw_classes(Canvas& canvas, const cv::Rect2d& area, const std::vector<Labe
     if (classes.size() <= most_counted)
       canvas.text(std::to_string(counts[i]), {middle, area.br().y - height - 9}, letters, ink, Align::center);
     if (classes.size() <= most_named) {
-      canvas.text_upward(shortened(shown_name(classes[i], id), 82 * Canvas::density, letters * Canvas::density),
-                         {middle, area.br().y + 8}, letters, ink, Align::right);
+      canvas.text_upward(
+          shortened(shown_name(classes[i], id), 82 * Canvas::density, letters * Canvas::density),
+          {middle, area.br().y + 8}, letters, ink, Align::right);
     }
   }
   canvas.line({area.x, area.br().y}, area.br(), gray, 1);
@@ -142,7 +145,8 @@ cv::Mat plot_labels(const Dataset& dataset) {
     for (size_t across = 0; across <= up; ++across) {
       const cv::Rect2d area(812 + static_cast<double>(across) * (part + gap),
                             top + static_cast<double>(up) * (part + gap + 17), part, part);
-      across == up ? draw_histogram(canvas, area, shapes, up, 30) : draw_pairs(canvas, area, shapes, across, up, 30);
+      across == up ? draw_histogram(canvas, area, shapes, up, 30)
+                   : draw_pairs(canvas, area, shapes, across, up, 30);
     }
   }
   return canvas.finish();

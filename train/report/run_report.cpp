@@ -98,10 +98,11 @@ void RunReport::add_labels(const Dataset& train) {
     write_picture("labels.jpg", picture);
     const char* const title = "Labels of the training images";
     Page page("", "");
-    page.picture(title,
-                 "Boxes of each class; the same boxes around one centre; where their centres lie and how large they are, as "
-                 "fractions of the image; and how these go together.",
-                 picture);
+    page.picture(
+        title,
+        "Boxes of each class; the same boxes around one centre; where their centres lie and how large they are, as "
+        "fractions of the image; and how these go together.",
+        picture);
     label_pictures_ = {page.section(title)};
   });
 }

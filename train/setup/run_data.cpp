@@ -25,7 +25,8 @@ Dataset with_problems_said(Dataset dataset, bool speaks) {
 /// among those of a larger one.
 Dataset with_fraction(Dataset training, const DataOptions& data, bool speaks) {
   const size_t all = training.images.size();
-  const auto kept = std::max<size_t>(1, static_cast<size_t>(std::lround(data.fraction * static_cast<double>(all))));
+  const auto kept =
+      std::max<size_t>(1, static_cast<size_t>(std::lround(data.fraction * static_cast<double>(all))));
   if (data.fraction >= 1 || kept >= all) return training;
   std::vector<std::pair<uint64_t, size_t>> ranked;
   for (size_t i = 0; i < all; ++i) {

@@ -41,16 +41,18 @@ WeightsReportOptions with_data_of_run(WeightsReportOptions options, bool speaks)
   const fs::path weights = weights_of_run(options.weights.weights);
   const RunFolder folder = RunFolder::at(weights.parent_path().parent_path());
   if (!folder.begun() || weights.parent_path() != folder.best().parent_path()) {
-    throw InputError("no data set was named, and these weights do not lie in the folder of the run that made them",
-                     weights.string(),
-                     "Name the data: --data DATA, or a CONFIG.yaml. In runs/NAME/weights they are those of the run.");
+    throw InputError(
+        "no data set was named, and these weights do not lie in the folder of the run that made them",
+        weights.string(),
+        "Name the data: --data DATA, or a CONFIG.yaml. In runs/NAME/weights they are those of the run.");
   }
   run.config = folder.config().string();
   const RunConfig config = NamedRun(run).load(false);
   std::error_code failed;
   if (!fs::is_directory(config.data.root, failed)) {
-    throw InputError("the data of the run that made these weights are not there any more: " + config.data.root,
-                     run.config, "Name the folder in which they are now, --set data.root=FOLDER, or other data, --data DATA.");
+    throw InputError(
+        "the data of the run that made these weights are not there any more: " + config.data.root, run.config,
+        "Name the folder in which they are now, --set data.root=FOLDER, or other data, --data DATA.");
   }
   if (speaks) log::info("Data: those of the run {}, {}.", folder.path().string(), config.data.root);
   return options;
@@ -61,10 +63,11 @@ fs::path plots_folder(const WeightsReportOptions& options, const RunConfig& conf
   return fs::path("runs") / "eval" / (config.name + '-' + options.split);
 }
 
-Answer answer_of(const Metrics& metrics, const std::string& split, const DataOptions& data) {
+Answer answer_of(const Metrics& metrics, const std::string& split, bool augmented, const DataOptions& data) {
   Json answer = to_json(metrics);
   answer["split"] = split;
   if (data.fold) answer["fold"] = to_text(data.fold);
+  if (augmented) answer["augmented"] = true;
   if (data.tiles) answer["tiles"] = to_text(data.tiles);
   return {metrics_table(metrics) + '\n', to_text(answer)};
 }
@@ -102,7 +105,7 @@ Answer report_weights(const WeightsReportOptions& asked, Ranks& all) {
     pictures->write(metrics, fmt::format("{}, {} split", options.weights.weights.string(), options.split),
                     ranks);
   }
-  return ranks.leads() ? answer_of(metrics, options.split, config.data) : Answer();
+  return ranks.leads() ? answer_of(metrics, options.split, options.augment, config.data) : Answer();
 }
 
 }  // namespace brightnet
