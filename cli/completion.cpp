@@ -36,6 +36,7 @@ _brightnet() {
   COMPREPLY=()
   while IFS= read -r line; do
     if [[ $line == :files ]]; then
+      compopt -o filenames 2>/dev/null
       while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$own")
     else
       line=${line%%$'\t'*}
@@ -44,7 +45,7 @@ _brightnet() {
   done < <("${1/#\~/$HOME}" completion bash -- "${words[@]}" 2>/dev/null)
   if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]]; then compopt -o nospace 2>/dev/null; fi
 }
-complete -o filenames -F _brightnet brightnet
+complete -F _brightnet brightnet
 )";
 
 constexpr const char* zsh_script = R"(#compdef brightnet
@@ -79,7 +80,7 @@ function __brightnet_words
         if test $line = :files
             set -l option (string match -r '^--[^=]*=' -- $words[-1])
             for file in (__fish_complete_path (string replace -- "$option" '' $words[-1]))
-                echo $option$file
+                echo "$option$file"
             end
         else
             echo $line

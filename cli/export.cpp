@@ -64,8 +64,8 @@ void export_as_onnx(const ExportArguments& arguments) {
                                               : fs::path(arguments.out);
   refuse_to_replace_inputs({file}, inputs(arguments));
   if (!arguments.force) refuse_to_replace_others(file);
+  check_folder(file.parent_path(), "--out");
   const Weights weights = Weights::open(arguments.weights);
-  prepare_folder(file.parent_path(), "--out");
   export_onnx(weights, file, options);
 }
 
@@ -90,8 +90,8 @@ void export_as_darknet(const ExportArguments& arguments) {
     refuse_to_replace_inputs({file}, inputs(arguments));
     if (!arguments.force) refuse_to_replace(file);
   }
+  check_folder(base.parent_path(), "--out");
   const Weights weights = Weights::open(arguments.weights);
-  prepare_folder(base.parent_path(), "--out");
   export_darknet(weights, base.parent_path(), base.filename().string(), arguments.numbers);
 }
 

@@ -43,16 +43,16 @@ class Installed : public ::testing::Test {
     const fs::path done = run_.folder() / "line.txt";
     fs::remove(done);
     const std::string script =
-        "zmodload zsh/zpty; zpty shell 'zsh -f -i'\n"
+        "zmodload zsh/zpty; zpty -b shell 'zsh -f -i'\n"
         "zpty -w shell 'PATH=" +
         place("bin").string() + ":$PATH; fpath=(" + place("share/zsh/site-functions").string() +
         " $fpath); autoload -U compinit; compinit -u -d " + (run_.folder() / "zcompdump").string() +
-        "; told() { print -r -- $BUFFER >| told.txt; mv told.txt line.txt }; zle -N told; bindkey \"^X\" told; "
+        "; told() { print -r -- $BUFFER >| told.txt; mv told.txt line.txt }; zle -N told; bindkey \"^T\" told; "
         "bindkey \"^I\" complete-word; setopt no_beep; PS1=ready; print -r begun >| begun.txt'\n"
         "for i in {1..200}; do [[ -e begun.txt ]] && break; sleep 0.05; done; sleep 0.2\n"
         "zpty -n -w shell '" +
         line +
-        "'$'\\t\\x18'\n"
+        "'$'\\t\\x14'\n"
         "for i in {1..200}; do [[ -e line.txt ]] && break; sleep 0.05; done; zpty -d shell";
     Program("zsh", {"-f", "-c", script}, run_.folder()).wait();
     return fs::exists(done) ? read_file(done) : "nothing";
@@ -92,7 +92,7 @@ TEST_F(Installed, BashCompletesCommandsOptionsAndValues) {
   EXPECT_EQ(script.code, 0) << script.err;
   EXPECT_EQ(script.out, read_file(place("share/bash-completion/completions/brightnet")));
   EXPECT_EQ(Program("bash", {"-c", script.out + "complete -p brightnet"}, run_.folder()).wait().out,
-            "complete -o filenames -F _brightnet brightnet\n");
+            "complete -F _brightnet brightnet\n");
 }
 
 TEST_F(Installed, ZshCompletesCommandsOptionsAndValues) {

@@ -52,7 +52,7 @@ TEST_F(Resumed, SomebodyWhoNamesNothingIsToldWhatThereIs) {
 TEST_F(Resumed, NothingIsLeftOfARunThatCouldNotBegin) {
   fs::rename(path("data/images/val"), path("data/images/away"));
   EXPECT_EQ(run(train({}, {})).code, 2);
-  EXPECT_FALSE(fs::exists(path("runs/run")));
+  EXPECT_FALSE(fs::exists(path("runs")));
 }
 
 TEST_F(Resumed, RunsAreFoundWhereverOutHasPutThem) {

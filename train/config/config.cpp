@@ -9,6 +9,7 @@
 
 #include "core/field_list.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "data/formats/data_yaml.h"
 #include "formats/darknet/import.h"
 #include "formats/download/published_weights.h"
@@ -148,10 +149,26 @@ void take_data(const Overrides& overrides, YAML::Node document, RunConfig& confi
   for (const std::string& key : config.of_data_option) document["data"].remove(key);
 }
 
+/// A specification of NVIDIA TAO: protobuf's text, or its YAML. Its sections are no keys of ours.
+void refuse_tao_specification(const fs::path& file) {
+  for (const TextLine& line : read_lines(file)) {
+    for (const char* section : {"yolov4_config", "yolov4_tiny_config", "yolov3_config", "dataset_config",
+                                "training_config", "augmentation_config"}) {
+      const std::string_view text = line.text;
+      if (!text.starts_with(section)) continue;
+      const std::string_view rest = trimmed(text.substr(std::string_view(section).size()));
+      if (!rest.starts_with('{') && !rest.starts_with(':')) continue;
+      throw InputError("this is a specification of NVIDIA TAO", at_line(file, line.number),
+                       "docs/migrate.md (NVIDIA TAO) has brightnet's key for each of its; the data are named by --data.");
+    }
+  }
+}
+
 /// The document that describes the run, but for the data set of the command line, which `config` gets. Throws InputError
 /// when there is nothing in it.
 YamlDocument read_document(const fs::path& file, const DarknetImport* import, const Overrides& overrides,
                            RunConfig& config) {
+  if (!import && !file.empty()) refuse_tao_specification(file);
   YamlDocument document = import ? YamlDocument::parse(import->recipe_yaml, file.string() + " (its recipe)")
                           : file.empty() ? YamlDocument::parse("", "the command line")
                                          : YamlDocument::load(file);

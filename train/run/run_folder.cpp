@@ -54,6 +54,9 @@ RunFolder RunFolder::create(const fs::path& wanted) {
                      "Choose another location with --out.");
   };
   std::error_code error, ignored;
+  std::vector<fs::path> made;
+  for (fs::path above = clean.parent_path(); !above.empty() && !fs::exists(above, ignored); above = above.parent_path())
+    made.push_back(above);
   if (clean.has_parent_path()) create_folders(clean.parent_path(), error);
   if (error) fail(error);
   // create_directory is atomic: of two runs that start at the same time, one makes the subfolder.
@@ -72,6 +75,7 @@ RunFolder RunFolder::create(const fs::path& wanted) {
     if (error) fail(error);
     flush_folder(clean.parent_path());
     flush_folder(folder.path_);
+    folder.made_ = made;
     return folder;
   }
 }
@@ -149,6 +153,7 @@ void RunFolder::remove_unused() const {
   fs::remove(state().parent_path() / "lock", ignored);
   for (const fs::path& folder : {state().parent_path(), last().parent_path(), path_})
     fs::remove(folder, ignored);
+  for (const fs::path& folder : made_) fs::remove(folder, ignored);
 }
 
 }  // namespace brightnet

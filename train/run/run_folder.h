@@ -29,7 +29,7 @@ class RunFolder {
   bool saved() const;
   /// Whether the state is gone that was saved with the last weights: not a run to be begun again.
   bool lost_state() const;
-  /// Removes what create() made and `log()`, and the folder if that leaves it empty.
+  /// Removes what create() made and `log()`, and each folder that this leaves empty.
   void remove_unused() const;
 
   const std::filesystem::path& path() const { return path_; }
@@ -51,6 +51,7 @@ class RunFolder {
  private:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;
+  std::vector<std::filesystem::path> made_ = {};  ///< folders around it that create() made, the inner ones first
 };
 
 }  // namespace brightnet
