@@ -22,7 +22,7 @@ void require_writable(const fs::path& folder, const std::string& option) {
 }  // namespace
 
 void check_folder(const fs::path& path, const std::string& option) {
-  fs::path there = fs::absolute(path);
+  fs::path there = fs::absolute(path.empty() ? fs::path(".") : path);
   std::error_code error;
   while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
   if (!fs::is_directory(there, error)) {

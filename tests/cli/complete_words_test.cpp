@@ -49,7 +49,7 @@ TEST_F(CompleteWords, OffersOptionsWithTheirHelp) {
 }
 
 TEST_F(CompleteWords, OffersTheWordsThatAnOptionTakes) {
-  EXPECT_EQ(offered({"eval", "--split", ""}), (List{"val", "train", "test"}));
+  EXPECT_EQ(offered({"eval", "--split", ""}), (List{"train", "val", "test"}));
   EXPECT_EQ(offered({"eval", "--split=v"}), List{"--split=val"});
   EXPECT_TRUE(offers({"train", "--device", ""}, "cuda:0"));
   EXPECT_TRUE(offers({"train", "--precision", ""}, "bf16"));
@@ -83,7 +83,7 @@ TEST_F(CompleteWords, OffersEveryKeyAfterSet) {
   EXPECT_TRUE(offers({"train", "--set", "head."}, "head.iou_loss="));
   EXPECT_EQ(offered({"train", "--set", "data.tiles.si"}), List{"data.tiles.size="});
   EXPECT_EQ(offered({"train", "--set", "optimizer.kind="}),
-            (List{"optimizer.kind=sgd", "optimizer.kind=adamw", "optimizer.kind=lion"}));
+            (List{"optimizer.kind=adamw", "optimizer.kind=sgd", "optimizer.kind=lion"}));
   EXPECT_EQ(offered({"train", "--set", "train.sync_bn="}),
             (List{"train.sync_bn=true", "train.sync_bn=false"}));
   EXPECT_EQ(offered({"train", "--set", "train.batch="}), List{"train.batch=auto"});

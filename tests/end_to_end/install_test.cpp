@@ -85,7 +85,7 @@ TEST_F(Installed, BashCompletesCommandsOptionsAndValues) {
   EXPECT_EQ(bash_offers("brightnet train --set train.epo"), "train.epochs=\n");
   // bash replaces what follows the = or the : alone.
   EXPECT_EQ(bash_offers("brightnet train --set optimizer.kind = ad"), "adamw\n");
-  EXPECT_EQ(bash_offers("brightnet eval --split ="), "val\ntrain\ntest\n");
+  EXPECT_EQ(bash_offers("brightnet eval --split ="), "train\nval\ntest\n");
   EXPECT_EQ(bash_offers("brightnet train --data = d"), "data\n");
   EXPECT_EQ(bash_offers("brightnet train --device cuda :"), "0\n");
   const ProgramResult script = run({"completion", "bash"});

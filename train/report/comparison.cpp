@@ -254,7 +254,7 @@ std::vector<DifferingKey> differing_keys(const std::vector<ComparedRun>& runs) {
       differing.erase(found);
     }
   }
-  for (auto& [key, one] : differing) keys.push_back(std::move(one));  // of open sections: head.
+  for (auto& [key, one] : differing) keys.push_back(std::move(one));  // of mappings: data.map
   for (auto one = keys.begin() + of_data; one != keys.end(); ++one) {
     for (size_t i = 0; i < runs.size(); ++i) {
       if (!runs[i].config) one->values[i] = "-";

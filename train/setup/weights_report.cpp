@@ -38,12 +38,12 @@ TrainedModel load_weights(const WeightsReportOptions& options, const std::vector
 WeightsReportOptions with_data_of_run(WeightsReportOptions options, bool speaks) {
   Configuration& run = options.run;
   if (!run.config.empty() || !run.data.empty() || options.weights.weights.empty()) return options;
-  const fs::path weights = weights_of_run(options.weights.weights);
-  const RunFolder folder = RunFolder::at(weights.parent_path().parent_path());
-  if (!folder.begun() || weights.parent_path() != folder.best().parent_path()) {
+  const fs::path weights = fs::absolute(weights_of_run(options.weights.weights));
+  const RunFolder folder = RunFolder::at(fs::proximate(weights.parent_path().parent_path()));
+  if (!folder.begun() || weights.parent_path().filename() != folder.best().parent_path().filename()) {
     throw InputError(
         "no data set was named, and these weights do not lie in the folder of the run that made them",
-        weights.string(),
+        options.weights.weights.string(),
         "Name the data: --data DATA, or a CONFIG.yaml. In runs/NAME/weights they are those of the run.");
   }
   run.config = folder.config().string();
