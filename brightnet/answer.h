@@ -12,8 +12,8 @@ struct Answer {
   std::string text = {}, json = {};
 };
 
-/// Creates the file's folder if necessary, and throws InputError when the file cannot be written or would replace another
-/// kind of file: an existing one must be empty or begin with `beginning`. "-", standard output, is always accepted.
+/// Creates nothing. Throws InputError when the file cannot be written, as far as can be told, or would replace another kind of
+/// file: an existing one must be empty or begin with `beginning`. "-", standard output, is always accepted.
 /// `option` named the file.
 BRIGHTNET_PUBLIC void check_answer_file(const std::string& file, const std::string& option,
                                         const std::string& beginning);

@@ -14,7 +14,7 @@ struct ComparisonOptions {
   /// A .png or .jpg, beside which a page of the same name is written, or an .html: the page alone.
   std::filesystem::path plot = "compare.png";
   bool over_minutes = false;  ///< the plot's horizontal axis is minutes of training, not epochs
-  bool replace = false;       ///< existing files
+  bool replace = false;       ///< files of others as well
 };
 
 struct Comparison {
@@ -22,8 +22,9 @@ struct Comparison {
   std::filesystem::path page = {};
 };
 
-/// Compares the runs in these folders by what each has: a damaged or unfinished run too. Throws InputError for a folder that
-/// has no run, and when a file is not to be replaced.
+/// Compares the runs in these folders by what each has: a damaged or unfinished run too. What is there and no run is skipped,
+/// which is logged. Throws InputError where no run is left, for a folder that is not there, and for a file that is there and
+/// that an earlier comparison has not written.
 BRIGHTNET_PUBLIC Comparison compare_runs(const std::vector<std::string>& folders,
                                          const ComparisonOptions& options = {});
 

@@ -119,12 +119,21 @@ bool detect_files(const DetectionOptions& options, const std::function<std::stop
   refuse_idle_outputs(options);
   const Precision precision =
       options.precision.empty() ? Precision::fp32 : parse_precision(options.precision);
-  const auto backend = open_device(options.device, precision);
+  const bool exported = is_onnx(options.weights.weights);
+  if (exported && !options.data.empty()) {
+    throw InputError("--data names the classes of darknet's weights, and an exported network has its own",
+                     options.weights.weights.string(), "Leave --data out.");
+  }
+  const auto backend = exported ? nullptr : open_device(options.device, precision);
   const auto source = open_source(
       options.source, {.frames = options.frames, .every = options.every, .max_pixels = options.max_pixels});
   refuse_idle_clip_options(options, *source);
-  InferenceNetwork inference(load_weights(options), *backend, precision, choose_batch(options, *source),
-                             InputSize(options.height, options.width));
+  std::optional<InferenceNetwork> network;
+  const InputSize size(options.height, options.width);
+  exported
+      ? network.emplace(open_exported(options.weights, size, options.device, options.precision))
+      : network.emplace(load_weights(options), *backend, precision, choose_batch(options, *source), size);
+  InferenceNetwork& inference = *network;
   if (!options.resize.empty()) inference.set_resize(parse_resize(options.resize));
   if (!options.letterbox.empty()) inference.set_letterbox(options.letterbox == "on");
   const TrainedModel& trained = inference.trained();
@@ -134,7 +143,8 @@ bool detect_files(const DetectionOptions& options, const std::function<std::stop
       throw InputError("rectangular batches need a letterbox, and --letterbox off stretches the images",
                        "--rect", "Leave one of the two out.");
     }
-    how.rect = inference.begin_rect();
+    inference.begin_rect();
+    how.rect = true;
   }
   how.nms = nms_options(trained.model, options);
   how.classes = parse_class_filter(options.classes, trained.classes);

@@ -47,7 +47,7 @@ class Detector::Implementation {
         backend_(open_device(options.device.device, precision_of(options.device))),
         inference_(weights.trained(), *backend_, precision_of(options.device), options.batch,
                    options.height > 0 ? InputSize(options.height, options.width) : InputSize(0)),
-        pipeline_(inference_.network(), inference_.fit(),
+        pipeline_(inference_.engine(), inference_.fit(),
                   {.nms = nms_of(weights.trained().model, options),
                    .workers = workers,
                    .classes = parse_class_filter(options.classes, weights.classes())}) {}

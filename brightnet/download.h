@@ -14,6 +14,10 @@ namespace brightnet {
 /// A table of what is published, and whether it has been fetched. Throws InputError where no folder can keep them.
 BRIGHTNET_PUBLIC std::string list_published_weights();
 
+/// The names that can be fetched: networks, each for the weights of all its layers, and files. Empty where the list of them is
+/// not found.
+BRIGHTNET_PUBLIC std::vector<std::string> named_weights();
+
 /// Files in the folder that keeps them; `cfg` and `names`, with which darknet reads the weights, are empty where they are
 /// not published.
 struct FetchedNetwork {

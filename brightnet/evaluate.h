@@ -60,7 +60,8 @@ BRIGHTNET_PUBLIC Scores evaluate(const Weights& weights, const std::string& data
 /// What `brightnet eval` evaluates.
 struct WeightsReportOptions {
   Configuration run =
-      {};  ///< whose data and evaluation are taken; with darknet's weights its .cfg may be theirs as well
+      {};  ///< whose data and evaluation are taken; with darknet's weights its .cfg may be theirs as well. Without any, those
+           ///< of the run in whose folder the weights lie
   WeightsFiles weights = {};
   std::string device = "auto";  ///< as in DeviceOptions
   std::string split = "val";
@@ -69,6 +70,7 @@ struct WeightsReportOptions {
   int batch = 8;  ///< images that go through the network at once
   int height = 0, width = 0;  ///< of the network's input; 0: as recorded in the weights
   bool rect = false;          ///< rectangular batches, with the least padding
+  bool augment = false;       ///< each image at several sizes and mirrored as well, and what is found merged
   bool no_plots = false;      ///< else plots, the worst images and a page are written
   std::filesystem::path plots =
       {};  ///< the folder for them; empty: runs/eval/NAME-SPLIT, if they may be written there

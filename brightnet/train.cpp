@@ -1,7 +1,5 @@
 #include "brightnet/train.h"
 
-#include <fmt/format.h>
-
 #include "brightnet/scores.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -70,20 +68,9 @@ class LogOfOneRun {
 /// With what the options say besides.
 Configuration configuration_of(const TrainingOptions& options) {
   Configuration run = options.run;
-  std::vector<std::string>& settings = run.settings;
-  const auto set = [&](const char* option, const std::string& assignment) {
-    settings.push_back(fmt::format("{}:train.{}", option, assignment));
-  };
-  if (options.epochs != 0) {
-    set("--epochs", fmt::format("epochs={}", options.epochs));
-    set("--epochs", "iterations=0");  // the length of a .cfg, which would win
-  }
-  if (!options.size.empty()) {
-    set("--size", "size=" + options.size);
-    // In the place of the sizes in the file, but not of those of a setting.
-    settings.insert(settings.begin(), "--size:train.sizes=[]");
-  }
-  if (options.batch != 0) set("--batch", fmt::format("batch={}", options.batch));
+  if (options.epochs == 0) return run;
+  run.settings.push_back("--epochs:train.epochs=" + std::to_string(options.epochs));
+  run.settings.emplace_back("--epochs:train.iterations=0");  // the length of a .cfg, which would win
   return run;
 }
 

@@ -17,11 +17,8 @@ namespace brightnet {
 
 /// What is trained on what, and from where.
 struct TrainingOptions {
-  Configuration run = {};  ///< a resumed run has its own
-  // These come before what `run` says; an error about them names the command's option, "--epochs".
-  int64_t epochs = 0;                 ///< train.epochs; 0: the configuration's
-  std::string size = {};              ///< train.size: "416", "384x1248" (the height first) or "auto"
-  int batch = 0;                      ///< train.batch; 0: the configuration's
+  Configuration run = {};             ///< a resumed run has its own
+  int64_t epochs = 0;                 ///< train.epochs, before what `run` says; 0: the configuration's
   std::string weights = {};           ///< pretrained, to start from: a file or a published name
   std::string weights_cfg = {};       ///< the .cfg of darknet's weights that belong to another model
   bool weights_partial = false;       ///< darknet's weights may match the model only up to a point

@@ -41,8 +41,9 @@ struct SearchOptions {
 /// stopped, and the same search can be resumed. Blocks. Throws InputError and DeviceError as the first trial does.
 BRIGHTNET_PUBLIC bool search_values(const TuneOptions& options, const SearchOptions& search);
 
-/// A table of what can be searched.
+/// A table of what can be searched, and its keys.
 BRIGHTNET_PUBLIC std::string list_searched_keys();
+BRIGHTNET_PUBLIC std::vector<std::string> searched_keys();
 
 /// Trains some steps while the learning rate grows, and suggests one. Keeps the curve and nothing else. Returns false when it
 /// was stopped, and then keeps nothing.

@@ -12,6 +12,10 @@ Weights Weights::open(const WeightsFiles& files) {
   return Weights(std::make_shared<const TrainedModel>(open_weights(files)));
 }
 
+std::filesystem::path weights_file(const std::filesystem::path& weights) {
+  return weights_of_run(weights);
+}
+
 const std::string& Weights::model() const {
   return trained_->model.name;
 }

@@ -23,6 +23,10 @@ struct WeightsFiles {
       {};  ///< darknet's class names where no file has them; empty: they are numbered
 };
 
+/// Of a run's folder the file of its weights to use: the averaged ones where they are better, else the best, else the last.
+/// Other paths as they are.
+BRIGHTNET_PUBLIC std::filesystem::path weights_file(const std::filesystem::path& weights);
+
 /// A network's description, its class names and its values in memory. Copies share them; nothing changes them, so an
 /// object may be used by several threads.
 class BRIGHTNET_PUBLIC Weights {

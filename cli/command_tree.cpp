@@ -31,7 +31,8 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
 }
 
 std::vector<const CLI::Option*> options_of(const CLI::App& app) {
-  return app.get_options([](const CLI::Option* option) { return option->nonpositional() && !option->get_group().empty(); });
+  return app.get_options(
+      [](const CLI::Option* option) { return option->nonpositional() && !option->get_group().empty(); });
 }
 
 std::vector<const CLI::Option*> positionals_of(const CLI::App& app) {

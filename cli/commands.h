@@ -55,10 +55,14 @@ void take_precision(CLI::App& command, std::string& precision);
 /// --set.
 void take_settings(CLI::App& command, std::vector<std::string>& settings);
 void take_weights(CLI::App& command, WeightsFiles& weights);
+/// For an exported network, which OpenCV runs: its threads, which the program otherwise leaves to the loader's, are all.
+void use_opencv_threads(const WeightsFiles& weights);
 CLI::Option* take_tiles(CLI::App& command, std::string& tiles);
 /// --size: the network input's size in pixels, "416" or "384x1248" (height x width). `low`, the least side, is 0 for
 /// commands where 0 means the default.
 CLI::Option* take_size(CLI::App& command, int& height, int& width, const std::string& help, int low = 1);
+/// --size and --batch of training.
+void take_input(CLI::App& command, Configuration& run);
 /// --json: the file that `what`, "the plan as JSON", is written to.
 void take_json(CLI::App& command, std::string& file, const std::string& what);
 /// --ranks; 0: those started by a launcher, or this process alone.

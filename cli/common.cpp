@@ -5,6 +5,8 @@
 #include <iostream>
 #include <sstream>
 
+#include <opencv2/core/utility.hpp>
+
 #include "brightnet/log.h"
 #include "brightnet/ranks.h"
 #include "cli/commands.h"
@@ -12,6 +14,7 @@
 #include "core/child_process.h"
 #include "core/files.h"
 #include "core/input_size.h"
+#include "core/threads.h"
 
 namespace brightnet::cli {
 
@@ -99,13 +102,28 @@ void take_weights(CLI::App& command, WeightsFiles& weights) {
   command
       .add_option(
           "--weights", weights.weights,
-          "safetensors of a run, darknet's .weights (with --cfg), or a name that `brightnet download` lists")
+          "the .safetensors or the folder of a run, darknet's .weights (with --cfg), or a name that `brightnet download` "
+          "lists; for eval and detect also an exported .onnx")
       ->type_name("FILE|NAME");
   command.add_option("--cfg", weights.cfg, "the darknet .cfg of a .weights file")->type_name("X.cfg");
   command
       .add_option("--names", weights.names,
                   "class names for darknet's .weights: a .names file or an obj.data")
       ->type_name("FILE");
+}
+
+void use_opencv_threads(const WeightsFiles& weights) {
+  if (weights.weights.extension() == ".onnx") cv::setNumThreads(compute_threads());
+}
+
+void take_input(CLI::App& command, Configuration& run) {
+  command
+      .add_option("--size", run.size,
+                  "input in pixels: N, HxW (the height first), or auto: by the images' shapes (train.size)")
+      ->type_name("N|HxW|auto");
+  command.add_option("--batch", run.batch, "images of an optimizer step (train.batch)")
+      ->type_name("N")
+      ->check(at_least(1));
 }
 
 void take_json(CLI::App& command, std::string& file, const std::string& what) {

@@ -45,7 +45,8 @@ void add_compare(CLI::App& app, Action& action) {
   command->add_option("--over", arguments->over, "the plot's horizontal axis: epochs, or minutes of training")
       ->check(CLI::IsMember({"epochs", "minutes"}));
   take_json(*command, arguments->json, "the tables as JSON");
-  command->add_flag("--force", arguments->options.replace, "replace an existing plot and page");
+  command->add_flag("--force", arguments->options.replace,
+                    "replace a plot and a page that this command did not write");
   command->callback([=, &action] { action = [arguments] { return compare(*arguments); }; });
 }
 

@@ -1,86 +1,97 @@
-// brightnet completion: the words that a shell completes.
+// brightnet completion: scripts by which a shell completes brightnet's words. A script asks the program, which answers from
+// its own commands and options, so that no shell has a list of them.
 #include <iostream>
 #include <memory>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include "cli/command_tree.h"
 #include "cli/commands.h"
+#include "cli/complete_words.h"
 
 namespace brightnet::cli {
 namespace {
 
-/// Patterns of a `case`: "a"|"b".
-std::string alternatives(const std::vector<std::string>& words) {
-  return fmt::format("\"{}\"", fmt::join(words, "\"|\""));
+/// A line a word, "WORD<tab>ABOUT", then ":files" where files are completed as well.
+void print_words(const CLI::App& app, const std::vector<std::string>& words) {
+  const Completion found = complete(app, words);
+  for (const auto& [word, about] : found.words)
+    std::cout << word << (about.empty() ? "" : "\t" + about) << '\n';
+  if (found.files) std::cout << ":files\n";
 }
 
-/// How an option's value is completed, as the body of a branch; "" for files, which are completed otherwise.
-std::string completed_value(const CLI::Option& option) {
-  const auto words = [](const std::string& list) {
-    return fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$cur\"))", list);
-  };
-  if (name_of(option) == "--model")
-    return "COMPREPLY=($(compgen -W \"$(brightnet models --names 2>/dev/null)\" -f -- \"$cur\"))";
-  if (const auto choices = choices_of(option); !choices.empty())
-    return words(fmt::format("{}", fmt::join(choices, " ")));
-  for (const char* number : {"INT", "UINT", "FLOAT", "N", "K/N", "M", "E", "J"}) {
-    if (value_of(option) == number) return "COMPREPLY=()";
-  }
-  return "";
+constexpr const char* bash_script = R"(# bash completion of brightnet, written by `brightnet completion bash`
+_brightnet() {
+  # bash also breaks words at = and :, which are parts of brightnet's.
+  local words=() i part glued= line
+  for ((i = 1; i <= COMP_CWORD; i++)); do
+    part=${COMP_WORDS[i]}
+    if [[ ${#words[@]} -gt 0 && ( -n $glued || $part == [=:]* ) ]]; then
+      words[${#words[@]}-1]+=$part
+    else
+      words+=("$part")
+    fi
+    if [[ $part == *[=:] ]]; then glued=yes; else glued=; fi
+  done
+  local whole=${words[${#words[@]}-1]} own=${COMP_WORDS[COMP_CWORD]}
+  [[ $own == [=:] ]] && own=
+  local before=${whole%"$own"}
+  COMPREPLY=()
+  while IFS= read -r line; do
+    if [[ $line == :files ]]; then
+      compopt -o filenames 2>/dev/null
+      while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$own")
+    else
+      line=${line%%$'\t'*}
+      COMPREPLY+=("${line#"$before"}")
+    fi
+  done < <("${1/#\~/$HOME}" completion bash -- "${words[@]}" 2>/dev/null)
+  if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]]; then compopt -o nospace 2>/dev/null; fi
 }
+complete -F _brightnet brightnet
+)";
 
-/// The options and commands that a command takes.
-std::string words_of(const CLI::App& app) {
-  std::vector<std::string> words;
-  for (const CLI::App* command : commands_of(app)) words.push_back(command->get_name());
-  for (const CLI::Option* option : options_of(app)) words.push_back(name_of(*option));
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
-std::string bash_script(const CLI::App& app) {
-  std::vector<std::string> steps, with_commands{""};
-  std::map<std::string, std::vector<std::string>> values;  // by what completes them
-  std::string options = fmt::format("    \"\") words=\"{}\" ;;\n", words_of(app));
-  for_each_command(app, [&](const std::string& words, const CLI::App& command) {
-    const size_t last = words.rfind(' ');
-    steps.push_back(last == std::string::npos ? '/' + words
-                                              : words.substr(0, last) + '/' + words.substr(last + 1));
-    if (!commands_of(command).empty()) with_commands.push_back(words);
-    options += fmt::format("    \"{}\") words=\"{}\" ;;\n", words, words_of(command));
-    for (const CLI::Option* option : options_of(command)) {
-      if (const std::string body = completed_value(*option); !value_of(*option).empty() && !body.empty())
-        values[body].push_back(words + ':' + name_of(*option));
-    }
-  });
-  std::string branches;
-  for (const auto& [body, of] : values)
-    branches += fmt::format("    {})\n      {}; return ;;\n", alternatives(of), body);
-  return fmt::format(R"(# bash completion of brightnet, written by `brightnet completion bash`
-_brightnet() {{
-  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD - 1]}} command= words= i
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    case "$command/${{COMP_WORDS[i]}}" in
-      {}) command="${{command:+$command }}${{COMP_WORDS[i]}}" ;;
+constexpr const char* zsh_script = R"(#compdef brightnet
+# zsh completion of brightnet, written by `brightnet completion zsh`
+_brightnet() {
+  local line word
+  local -a whole begun whole_about begun_about
+  local files=
+  for line in "${(@f)$(${~words[1]} completion zsh -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)}"; do
+    word=${line%%$'\t'*}
+    case $word in
+      '') ;;
+      :files) files=yes ;;
+      *=) begun+=("$word") begun_about+=("${line/$'\t'/  -- }") ;;
+      *) whole+=("$word") whole_about+=("${line/$'\t'/  -- }") ;;
     esac
   done
-  case "$command:$prev" in
-{}  esac
-  case "$command" in
-{}  esac
-  case "$command" in
-    {}) COMPREPLY=($(compgen -W "$words" -- "$cur")); return ;;
-  esac
-  if [[ $cur == -* ]]; then
-    COMPREPLY=($(compgen -W "$words" -- "$cur"))
-  else
-    COMPREPLY=($(compgen -f -- "$cur"))
+  (( $#whole )) && compadd -l -d whole_about -a whole
+  (( $#begun )) && compadd -S '' -l -d begun_about -a begun
+  if [[ -n $files ]]; then
+    compset -P '--*='
+    _files
   fi
-}}
-complete -o filenames -F _brightnet brightnet
-)",
-                     alternatives(steps), branches, options, alternatives(with_commands));
+}
+if [[ $funcstack[1] == _brightnet ]]; then _brightnet "$@"; else compdef _brightnet brightnet; fi
+)";
+
+constexpr const char* fish_script = R"(# fish completion of brightnet, written by `brightnet completion fish`
+function __brightnet_words
+    set -l words (commandline -opc) (commandline -ct)
+    for line in ($words[1] completion fish -- $words[2..-1] 2>/dev/null)
+        if test $line = :files
+            set -l option (string match -r '^--[^=]*=' -- $words[-1])
+            for file in (__fish_complete_path (string replace -- "$option" '' $words[-1]))
+                echo "$option$file"
+            end
+        else
+            echo $line
+        end
+    end
+end
+complete -c brightnet -f -a '(__brightnet_words)'
+)";
+
+void print_script(const std::string& shell) {
+  std::cout << (shell == "bash" ? bash_script : shell == "zsh" ? zsh_script : fish_script);
 }
 
 }  // namespace
@@ -89,12 +100,16 @@ void add_completion(CLI::App& app, Action& action) {
   auto* command =
       app.add_subcommand("completion", "print a script that completes brightnet's words in a shell");
   const auto shell = std::make_shared<std::string>();
-  command->add_option("shell", *shell, "bash")
-      ->check(CLI::IsMember(std::vector<std::string>{"bash"}))
+  const auto words = std::make_shared<std::vector<std::string>>();
+  command->add_option("shell", *shell, "bash, zsh or fish")
+      ->check(CLI::IsMember(std::vector<std::string>{"bash", "zsh", "fish"}))
       ->required();
-  command->callback([&app, &action, shell] {
-    action = [&app, shell] {
-      if (*shell == "bash") std::cout << bash_script(app);
+  command->add_option(
+      "words", *words,
+      "instead: what completes the last of these words of a command line, as the script asks");
+  command->callback([&app, &action, shell, words] {
+    action = [&app, shell, words] {
+      words->empty() ? print_script(*shell) : print_words(app, *words);
       return 0;
     };
   });

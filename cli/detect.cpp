@@ -39,6 +39,7 @@ LogSink sink_for(const DetectArguments& arguments) {
 int detect(const DetectArguments& arguments) {
   quieten_libraries();
   set_log_sink(sink_for(arguments));
+  use_opencv_threads(arguments.options.weights);
   std::optional<StopSignals> signals;
   if (detect_files(arguments.options, [&] { return signals.emplace().token(); })) return 0;
   log::warn("Stopped by a signal; the detections so far have been written.");
@@ -103,6 +104,7 @@ void add_detect(CLI::App& app, Action& action) {
           "--source", arguments->source,
           "an image, a video, a folder, 'a pattern*.jpg' in quotes, a list (.txt), a camera's number, or a "
           "stream's address")
+      ->type_name("SOURCE")
       ->required();
   add_outputs(*command, *arguments);
   add_words(*command, *all);

@@ -17,6 +17,7 @@ struct EvalArguments {
 
 int evaluate_weights(const EvalArguments& arguments) {
   if (must_launch(arguments.ranks)) return launch(arguments.ranks);
+  use_opencv_threads(arguments.options.weights);
   Ranks ranks(arguments.ranks);
   return ranks.run([&] {
     ranks.prepare([&] {
@@ -52,6 +53,10 @@ void add_eval(CLI::App& app, Action& action) {
   auto* rect = command->add_flag(
       "--rect", options.rect,
       "rectangular batches: images letterboxed, of like shapes together, with the least padding");
+  command
+      ->add_flag("--augment", options.augment,
+                 "see each image at three sizes, mirrored as well, and merge what is found (six passes)")
+      ->excludes(rect);
   take_tiles(*command, options.tiles)->excludes(rect);
   take_fold(*command, options.run);
   take_ranks(*command, arguments->ranks);

@@ -83,8 +83,8 @@ void export_as_onnx(const ExportArguments& arguments) {
   const fs::path file = arguments.out.empty() ? default_file(arguments, ".onnx") : fs::path(arguments.out);
   refuse_to_replace_inputs({file}, inputs(arguments));
   if (!arguments.force) refuse_to_replace_others(file);
+  check_folder(file.parent_path(), "--out");
   const Weights weights = open_weights_to_export(arguments);
-  prepare_folder(file.parent_path(), "--out");
   export_onnx(weights, file, options);
 }
 
@@ -125,12 +125,12 @@ void export_as_darknet(const ExportArguments& arguments) {
     refuse_to_replace_inputs({file}, inputs(arguments));
     if (!arguments.force) refuse_to_replace(file);
   }
+  check_folder(base.parent_path(), "--out");
   const Weights weights = Weights::open(arguments.weights);
-  prepare_folder(base.parent_path(), "--out");
   export_darknet(weights, base.parent_path(), base.filename().string(), arguments.numbers);
 }
 
-int export_network(const ExportArguments& arguments) {
+int export_network(ExportArguments arguments) {
   if (!arguments.describe.empty()) {
     std::cout << describe_onnx(arguments.describe) << std::flush;
     return 0;
@@ -146,6 +146,7 @@ int export_network(const ExportArguments& arguments) {
     throw InputError("--int8 needs images to calibrate on", "--int8",
                      "Give --data: what the network was trained on.");
   }
+  arguments.weights.weights = weights_file(arguments.weights.weights);
   if (arguments.format == "onnx") {
     export_as_onnx(arguments);
   } else if (arguments.format == "safetensors") {

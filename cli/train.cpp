@@ -93,13 +93,7 @@ void add_train(CLI::App& app, Action& action) {
   command->add_option("--epochs", options.epochs, "passes over the training images (train.epochs)")
       ->type_name("N")
       ->check(at_least(1));
-  command
-      ->add_option("--size", options.size,
-                   "input in pixels: N, HxW (the height first), or auto: by the images' shapes (train.size)")
-      ->type_name("N|HxW|auto");
-  command->add_option("--batch", options.batch, "images of an optimizer step (train.batch)")
-      ->type_name("N")
-      ->check(at_least(1));
+  take_input(*command, options.run);
   command
       ->add_option(
           "--weights", options.weights,

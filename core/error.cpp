@@ -1,6 +1,7 @@
 #include "core/error.h"
 
 #include <algorithm>
+#include <cctype>
 #include <new>
 #include <numeric>
 #include <system_error>
@@ -42,13 +43,14 @@ ExitCode code_of_internal(const std::exception& problem) {
 }
 
 int edit_distance(const std::string& a, const std::string& b) {
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
   std::vector<int> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
   for (size_t i = 1; i <= a.size(); ++i) {
     int diagonal = row[0];
     row[0] = static_cast<int>(i);
     for (size_t j = 1; j <= b.size(); ++j) {
-      const int substituted = diagonal + (a[i - 1] != b[j - 1]);
+      const int substituted = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
       diagonal = row[j];
       row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
     }

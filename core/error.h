@@ -14,7 +14,7 @@ namespace brightnet {
 std::string describe_internal(const std::exception& problem);
 ExitCode code_of_internal(const std::exception& problem);
 
-/// Levenshtein distance, in single-character edits.
+/// Levenshtein distance, in single-character edits; upper and lower case are the same.
 int edit_distance(const std::string& a, const std::string& b);
 
 /// The known word nearest to `word` by edit distance, or "" when none is near enough to be a typing error.

@@ -12,6 +12,26 @@ namespace brightnet {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+void require_writable(const fs::path& folder, const std::string& option) {
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return;
+  throw InputError("this folder cannot be written to", folder.string(), "Name another with " + option + '.');
+}
+
+}  // namespace
+
+void check_folder(const fs::path& path, const std::string& option) {
+  fs::path there = fs::absolute(path.empty() ? fs::path(".") : path);
+  std::error_code error;
+  while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  if (!fs::is_directory(there, error)) {
+    throw InputError("this folder cannot be made: " + there.string() + " is not a folder", path.string(),
+                     "Name another with " + option + '.');
+  }
+  require_writable(there, option);
+}
+
 void prepare_folder(const fs::path& path, const std::string& option) {
   const fs::path folder = path.empty() ? fs::path(".") : path;
   std::error_code error;
@@ -21,10 +41,7 @@ void prepare_folder(const fs::path& path, const std::string& option) {
     throw InputError("this folder cannot be made: " + error.message(), folder.string(),
                      "Name another with " + option + '.');
   }
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    throw InputError("this folder cannot be written to", folder.string(),
-                     "Name another with " + option + '.');
-  }
+  require_writable(folder, option);
 }
 
 void refuse_to_replace(const fs::path& file) {
@@ -47,7 +64,7 @@ void refuse_to_replace_inputs(const std::vector<fs::path>& written, const std::v
 void check_answer_file(const std::string& file, const std::string& option, const std::string& beginning) {
   if (file == "-") return;
   const fs::path path(file);
-  prepare_folder(path.parent_path(), option);
+  check_folder(path.parent_path(), option);
   std::error_code error;
   if (!fs::exists(path, error)) return;
   if (!fs::is_regular_file(path, error)) {
@@ -72,6 +89,7 @@ std::string answer_beginning(const std::string& first_key) {
 
 void write_answer_file(const std::string& file, const std::string& option, const std::string& json) {
   check_answer_file(file, option, json.substr(0, json.find(':') + 1));
+  if (file != "-") prepare_folder(fs::path(file).parent_path(), option);
   write_atomically(file, json);
 }
 

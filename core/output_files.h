@@ -11,6 +11,10 @@ namespace brightnet {
 /// or written to. `option` named it.
 void prepare_folder(const std::filesystem::path& folder, const std::string& option);
 
+/// Throws where prepare_folder() would, as far as that can be told without making anything: for a command that has more to
+/// check before it writes.
+void check_folder(const std::filesystem::path& folder, const std::string& option);
+
 /// Throws InputError when the file exists.
 void refuse_to_replace(const std::filesystem::path& file);
 

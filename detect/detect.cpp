@@ -12,7 +12,7 @@ namespace brightnet {
 DetectReport detect(InferenceNetwork& inference, FrameSource& source, const DetectOptions& options,
                     const ObjectSink& sink) {
   DetectReport report;
-  Pipeline pipeline(inference.network(), inference.fit(), options);
+  Pipeline pipeline(inference.engine(), inference.fit(), options);
   pipeline.run(source, [&](FoundObjects& found) {
     if (!found.frame.failure.empty()) {
       report.skipped.push_back({found.frame.file, found.frame.failure});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/log.h"
+#include "detect/views.h"
 #include "kernels/memory_need.h"
 
 namespace brightnet {
@@ -37,6 +38,8 @@ InferenceNetwork::InferenceNetwork(TrainedModel trained, Backend& backend, Preci
   arena_ = DeviceBuffer(backend, network_->memory().arena());
   network_->bind(arena_.data());
   bound_ = network_.get();
+  engine_ = std::make_unique<NetworkEngine>(
+      *network_, [this](const InputSize& own) -> Network& { return InferenceNetwork::network(own); });
 }
 
 /// Before anything is allocated for a network: its plan, `values` bytes of parameters, and the batches that are loaded
@@ -53,7 +56,15 @@ void InferenceNetwork::require_memory_of(const Network& network, size_t values) 
                  [] { return "Give a smaller --batch or --size, or --precision bf16."; });
 }
 
-std::function<Network&(const InputSize&)> InferenceNetwork::begin_rect() {
+/// `option` asks for them.
+void InferenceNetwork::refuse_other_sizes(const char* option) const {
+  if (network_) return;
+  throw InputError("an exported network takes inputs of one size, " + size().described(), option,
+                   "Leave it out, or give the .safetensors.");
+}
+
+void InferenceNetwork::begin_rect() {
+  refuse_other_sizes("--rect");
   if (as_darknet(trained_.resize)) {
     throw InputError(
         "darknet has no rectangular batches, and the images are resized as darknet does", "--rect",
@@ -63,7 +74,11 @@ std::function<Network&(const InputSize&)> InferenceNetwork::begin_rect() {
     log::info("The network was trained on stretched images; rectangular batches letterbox them.");
     trained_.letterbox = true;
   }
-  return [this](const InputSize& size) -> Network& { return network(size); };
+}
+
+std::vector<InferenceView> InferenceNetwork::views() const {
+  refuse_other_sizes("--augment");
+  return augmented_views(size(), engine_->stride());
 }
 
 Network& InferenceNetwork::network(const InputSize& size) {

@@ -1,10 +1,14 @@
 // A trained network, ready to look at images: what `eval` and `detect` run.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
+#include "detect/inference_engine.h"
+#include "detect/onnx_engine.h"
+#include "detect/pipeline.h"
 #include "formats/weights.h"
 #include "layers/network.h"
 
@@ -18,29 +22,42 @@ class InferenceNetwork {
   InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch,
                    const InputSize& size, bool loss = false, LayerObserver* observer = nullptr);
 
-  Network& network() { return *network_; }
-  /// The network for another size of the same batch, for rectangular batches. They share the memory of the first, and
-  /// the one that was asked for last is bound to it.
-  Network& network(const InputSize& size);
+  /// An exported network.
+  explicit InferenceNetwork(std::unique_ptr<OnnxEngine> exported)
+      : trained_(exported->description()), engine_(std::move(exported)) {}
+
+  InferenceNetwork(const InferenceNetwork&) = delete;
+  InferenceNetwork& operator=(const InferenceNetwork&) = delete;
+
+  /// What computes it: one of our own for inputs of any size of the same batch.
+  InferenceEngine& engine() { return *engine_; }
   /// Without its values, which are in the device's memory.
   const TrainedModel& trained() const { return trained_; }
-  InputSize size() const { return network_->setup().size(); }
+  InputSize size() const { return engine_->size(); }
   /// How images are fitted into the network's input.
   InputFit fit() const { return {size(), trained_.letterbox, trained_.resize, trained_.model.channels}; }
   void set_resize(Resize resize) { trained_.resize = resize; }
-  /// For rectangular batches images are letterboxed. Throws InputError for darknet's resize, which has none.
-  std::function<Network&(const InputSize&)> begin_rect();
+  /// For rectangular batches images are letterboxed. Throws InputError where there are none: with darknet's resize, and of
+  /// an exported network.
+  void begin_rect();
+  /// The views of `eval --augment`. Throws InputError for an exported network, whose input has one size.
+  std::vector<InferenceView> views() const;
   void set_letterbox(bool letterbox) { trained_.letterbox = letterbox; }
 
  private:
   void require_memory_of(const Network& network, size_t values) const;
+  /// The network for inputs of this size. They share the memory of the first, and the one that was asked for last is bound
+  /// to it.
+  Network& network(const InputSize& size);
+  void refuse_other_sizes(const char* option) const;
 
   TrainedModel trained_;
   DeviceBuffer values_, arena_;
   Parameters parameters_;
-  std::unique_ptr<Network> network_;
+  std::unique_ptr<Network> network_;  ///< none: it is an exported one
   std::map<InputSize, std::unique_ptr<Network>> others_;
   Network* bound_ = nullptr;
+  std::unique_ptr<InferenceEngine> engine_;
 };
 
 }  // namespace brightnet

@@ -17,6 +17,17 @@ ImageTile all_of(cv::Size size) {
   return {0, 0, size.width, size.height, size.width, size.height};
 }
 
+/// Exchanges the pixels of each row.
+void mirror(std::byte* input, const InputFit& fit) {
+  const size_t pixel = bytes_of_input(fit) / static_cast<size_t>(fit.size.pixels());
+  const auto width = static_cast<size_t>(fit.size.width);
+  for (int y = 0; y < fit.size.height; ++y) {
+    std::byte* const row = input + static_cast<size_t>(y) * width * pixel;
+    for (size_t x = 0; x < width / 2; ++x)
+      std::swap_ranges(row + x * pixel, row + (x + 1) * pixel, row + (width - 1 - x) * pixel);
+  }
+}
+
 }  // namespace
 
 InputLoader::InputLoader(FrameSource& source, const Setup& setup)
@@ -120,7 +131,9 @@ void InputLoader::make(Slot& slot, size_t item, InputFiller& fill) {
   const double begin = seconds_now();
   if (!frames_) input.part = all_of(source_.size(frame).value());
   const InputFit& fit = slot.batch.fit;
-  fill(source_.shown(frame, input.part, fit), fit, slot.bytes.data() + item * bytes_of_input(fit));
+  std::byte* const own = slot.bytes.data() + item * bytes_of_input(fit);
+  fill(source_.shown(frame, input.part, fit), fit, own);
+  if (setup_.mirrored) mirror(own, fit);
   preparing_ += seconds_now() - begin;
 }
 

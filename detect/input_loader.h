@@ -26,6 +26,7 @@ class InputLoader {
     /// (detect/rect_batches.h). For a letterboxed fit.
     int rect_stride = 0;
     TileOptions tiles = {};  ///< with a size: each tile of a frame is an input
+    bool mirrored = false;   ///< left and right are exchanged in the inputs
   };
   /// `source` must outlive the loader and not be used elsewhere.
   InputLoader(FrameSource& source, const Setup& setup);

@@ -42,22 +42,21 @@ std::string StageTimes::text(int64_t images, int workers) const {
       workers == 1 ? "thread decodes and prepares" : "threads decode and prepare");
 }
 
-Pipeline::Pipeline(Network& network, const InputFit& fit, DetectOptions options, TruthsOf truths)
-    : whole_(network), fit_(fit), options_(std::move(options)), truths_(std::move(truths)) {
-  BRIGHTNET_CHECK(network.setup().size() == fit.size && network.setup().model->channels == fit.channels,
-                  "images are fitted to another input size");
+Pipeline::Pipeline(InferenceEngine& engine, const InputFit& fit, DetectOptions options, TruthsOf truths)
+    : engine_(engine), fit_(fit), options_(std::move(options)), truths_(std::move(truths)) {
+  BRIGHTNET_CHECK(engine.channels() == fit.channels, "images are fitted to another kind of input");
   BRIGHTNET_CHECK(!options_.rect || (fit.letterbox && !options_.tiles),
                   "whole images fill a rectangular batch, by a letterbox");
 }
 
 bool Pipeline::run(FrameSource& source, const ObjectSink& sink) {
   const double begin = seconds_now();
-  const NetworkSetup& setup = whole_.setup();
-  InputLoader loader(source, {.batch = setup.batch,
+  InputLoader loader(source, {.batch = engine_.batch(),
                               .fit = fit_,
                               .workers = options_.workers,
-                              .rect_stride = options_.rect ? setup.model->stride : 0,
-                              .tiles = options_.tiles});
+                              .rect_stride = options_.rect ? engine_.stride() : 0,
+                              .tiles = options_.tiles,
+                              .mirrored = options_.mirrored});
   found_ = {};
   tiles_ = 0;
   bool wanted = true;
@@ -85,19 +84,12 @@ void Pipeline::take(double& stage) {
 
 /// Computes the candidates of every input and, given the ground truth, the losses.
 void Pipeline::infer(const InputLoader::Batch& batch) {
-  Network& network = options_.rect ? options_.rect(batch.fit.size) : whole_;
-  if (as_darknet(batch.fit.resize)) {
-    network.set_values(static_cast<const float*>(batch.input));
-  } else {
-    network.set_pixels(static_cast<const uint8_t*>(batch.input));
-  }
-  network.infer();
-  candidates_ = network.detections(options_.nms.score);
+  candidates_ = engine_.candidates(batch.input, batch.fit, options_.nms.score);
   if (!truths_) return;
   std::vector<std::vector<Truth>> truths(batch.inputs.size());
   for (size_t i = 0; i < truths.size(); ++i)
     truths_(*batch.inputs[i].frame, batch.inputs[i].part, batch.fit, truths[i]);
-  losses_ = network.loss(truths);
+  losses_ = engine_.losses(truths);
 }
 
 /// Finds the objects of every input, in pixels of the part of the frame that it shows.
@@ -113,6 +105,9 @@ void Pipeline::find_objects(const InputLoader::Batch& batch) {
     objects_[i].clear();
     if (!frame->failure.empty()) continue;
     if (!options_.classes.empty()) std::erase_if(candidates_[i], unwanted);
+    if (options_.mirrored) {
+      for (Detection& candidate : candidates_[i]) candidate.box.x = 1 - candidate.box.x;
+    }
     objects_[i] =
         objects_in_image(std::move(candidates_[i]), options_.nms, part.width, part.height, batch.fit);
   }

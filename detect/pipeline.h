@@ -4,27 +4,37 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "core/box.h"
 #include "data/image/placement.h"
 #include "data/tiles/tiles.h"
+#include "detect/inference_engine.h"
 #include "detect/input_loader.h"
 #include "detect/nms.h"
 #include "detect/sources/frame_source.h"
-#include "layers/network.h"
 
 namespace brightnet {
+
+/// A way to look at an image once more (detect/views.h).
+struct InferenceView {
+  InputSize size;
+  bool mirrored = false;
+};
 
 /// Options of inference in `eval`, `detect` and the evaluations during training.
 struct DetectOptions {
   NmsOptions nms = {};
   /// Threads that decode and prepare images ahead of the network; 0: the calling one, when the network needs them.
   int workers = 1;
-  /// The network for batches of this size. Set: rectangular batches (detect/rect_batches.h), for which images must
-  /// be letterboxed. Unset: every batch has the network's size.
-  std::function<Network&(const InputSize&)> rect = {};
-  TileOptions tiles = {};          ///< with a size: detections in tiles, merged (detect/merge_tiles.h)
+  /// Rectangular batches (detect/rect_batches.h), for which images must be letterboxed. Otherwise every batch has the
+  /// size of the fit.
+  bool rect = false;
+  bool mirrored = false;  ///< the network sees the images mirrored; objects lie as in the images
+  std::vector<InferenceView> views =
+      {};                  ///< of an evaluation, which merges what is found in each; empty: the images alone
+  TileOptions tiles = {};  ///< with a size: detections in tiles, merged (detect/merge_tiles.h)
   std::vector<bool> classes = {};  ///< flags the wanted class ids; empty: all
 };
 
@@ -58,9 +68,9 @@ struct StageTimes {
 /// Several pipelines may run at the same time if each has a network of its own.
 class Pipeline {
  public:
-  /// `fit` has the size of the network's input. With `truths`, the losses are computed, for which the network must be
-  /// planned (NetworkSetup::loss_of_inference). The network must outlive the pipeline.
-  Pipeline(Network& network, const InputFit& fit, DetectOptions options, TruthsOf truths = {});
+  /// `fit` has the size of the engine's input. With `truths`, the losses are computed, which the engine must be able to.
+  /// It must outlive the pipeline.
+  Pipeline(InferenceEngine& engine, const InputFit& fit, DetectOptions options, TruthsOf truths = {});
 
   /// Finds the objects in every frame of the source. Returns false when the sink stopped it. Throws what the source and
   /// the sink throw.
@@ -76,7 +86,7 @@ class Pipeline {
   bool finish(Frame frame, const ObjectSink& sink);
   void take(double& stage);
 
-  Network& whole_;
+  InferenceEngine& engine_;
   const InputFit fit_;
   const DetectOptions options_;
   const TruthsOf truths_;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "core/error.h"
 
 namespace brightnet {
@@ -58,6 +61,22 @@ std::vector<int> channels_of(const Predictor& theirs, const Predictor& ours, con
 }
 
 }  // namespace
+
+std::string describe_other_case(const std::vector<std::string>& of_weights,
+                                const std::vector<std::string>& of_data) {
+  std::vector<std::string> pairs;
+  std::string example;
+  for (const std::string& ours : of_data) {
+    for (const std::string& theirs : of_weights) {
+      if (ours == theirs || edit_distance(ours, theirs) != 0) continue;
+      pairs.push_back(fmt::format("'{}' is '{}' in the weights", ours, theirs));
+      if (example.empty()) example = fmt::format("--set data.map.{}={}", ours, theirs);
+    }
+  }
+  if (pairs.empty()) return "";
+  return fmt::format("Upper and lower case count: {}; name them alike, by {}.", fmt::join(pairs, ", "),
+                     example);
+}
 
 ClassMatch match_classes(const std::vector<std::string>& of_weights,
                          const std::vector<std::string>& of_data) {

@@ -31,6 +31,10 @@ struct ClassMatch {
 };
 ClassMatch match_classes(const std::vector<std::string>& of_weights, const std::vector<std::string>& of_data);
 
+/// A sentence on names that differ in upper and lower case alone, with what to do; "" where there are none.
+std::string describe_other_case(const std::vector<std::string>& of_weights,
+                                const std::vector<std::string>& of_data);
+
 /// The names of the layers that make the heads' predictions.
 std::vector<std::string> prediction_layers(const Model& model);
 

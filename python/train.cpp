@@ -157,10 +157,8 @@ void add_training(nb::module_& m) {
          const std::string& weights_cfg, bool weights_partial, bool resume,
          const std::filesystem::path& folder, const std::filesystem::path& out, const std::string& device,
          bool no_graph, const nb::callable& tell) {
-        return train_model({.run = {config, model, data, settings, fold, precision},
+        return train_model({.run = {config, model, data, settings, fold, precision, size, batch},
                             .epochs = epochs,
-                            .size = size,
-                            .batch = batch,
                             .weights = weights,
                             .weights_cfg = weights_cfg,
                             .weights_partial = weights_partial,

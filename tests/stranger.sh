@@ -150,7 +150,7 @@ step 0 "epoch 1/2|!mAP@0.5" bash -c \
   '"$0" train mine.yaml --out apart --set train.epochs=2 "$@" 2>&1 >/dev/null' "$program" "${quick[@]}"
 
 # --- Stopping, resuming, training longer ------------------------------------------------------------------------------
-step 0 "This run is finished|--set train.epochs=8" brightnet train mine.yaml --resume
+step 0 "This run is finished|--epochs 8" brightnet train mine.yaml --resume
 step 0 "4 of now 6 epochs are done. The learning rate of the rest|epoch 6/6" \
   brightnet train mine.yaml --resume --set train.epochs=6
 step 0 "runs/mine exists and is kept: this run is written to runs/mine-2." \
@@ -172,7 +172,7 @@ done
 kill -TERM "$running"  # SIGINT is ignored by what a script starts in the background
 wait "$running"
 step 4 "Resume with: brightnet train --resume stopped|everything is saved" bash -c "cat stopped.txt; exit $?"
-step 2 "there is nothing to resume" brightnet train --resume
+step 2 "there is nothing to resume: no run was named" brightnet train --resume
 step 2 "there is no run to resume" brightnet train mine.yaml --out nowhere --resume
 
 step 0 "AP50" brightnet eval mine.yaml --weights runs/mine
@@ -232,6 +232,27 @@ step 0 "best.onnx" brightnet export --weights runs/mine/weights/best.safetensors
 step 0 "circle" brightnet export --describe best.onnx
 step 0 "" brightnet memory net.yaml --batch 4 --size 64
 step 0 "oneDNN|OpenCV" brightnet doctor
+
+# --- What a command finds by itself ------------------------------------------------------------------------------------
+step 0 "Data: those of the run runs/mine|mAP@0.5" brightnet eval --weights runs/mine/weights/best.safetensors --no-plots
+step 2 "no data set was named" brightnet eval --weights best.onnx
+step 0 "mAP@0.5" brightnet eval mine.yaml --weights best.onnx --no-plots
+step 0 "in 16 images" brightnet detect --weights best.onnx --source shapes/images/val --no-save
+step 0 "mAP@0.5" brightnet eval --weights runs/mine --augment --no-plots
+mkdir -p empty && cd empty
+step 2 "there is nothing to resume|There is no run below runs/" brightnet train --resume
+cd ..
+step 2 "the newest first, runs/mine" brightnet train --resume
+step 0 "Skipped, as no run: |compare.png" bash -c "$program compare runs/* --out compare.png"
+step 0 "compare.png" brightnet compare runs/mine runs/mine-2 --out compare.png
+step 0 "24 of 48 training images are trained on|epoch 2/2" \
+  brightnet train mine.yaml --out part --epochs 2 --set data.fraction=0.5 train.save_epochs=1 "${quick[@]}"
+for file in weights/epoch_001.safetensors weights/epoch_002.safetensors labels.jpg; do exists part/$file; done
+sed 's/circle, square, triangle/Circle, square, triangle/' mine.yaml >case.yaml
+step 2 "'Circle' is 'circle' in the weights|--set data.map.Circle=circle" brightnet eval case.yaml --weights runs/mine
+step 0 "train" brightnet completion bash -- tr
+step 0 "train.epochs=" brightnet completion zsh -- train --set train.epo
+step 0 "optimizer.kind=adamw" brightnet completion fish -- train --set optimizer.kind=
 
 # --- Installed ----------------------------------------------------------------------------------------------------------
 if [[ -n $build ]]; then

@@ -242,6 +242,10 @@ void DataOptions::fields(Fields& f) {
       },
       [this] { return YAML::Node(to_text(fold)); },
       "K/N: train and val are divided into N parts by content, and part K is validated; empty: as they are");
+  f("fraction", fraction,
+    "share of the training images to train on; the same ones in every run, and all of a smaller share in a larger one")
+      .above(0)
+      .at_most(1);
   f("classes", classes, "classes to train on, in the order of their outputs; empty: all of the data set");
   f("names", names,
     "yolo, darknet: the names of the ids in the labels; empty: the data set's own, or else classes");

@@ -34,7 +34,8 @@ struct DataOptions {
   /// The same as TAO has it: case does not matter, and others are left out.
   std::map<std::string, std::string> target_class_mapping;
   bool single_class = false;  ///< all classes become one
-  Fold fold;  ///< divides train and val anew (data/split/fold.h); none: they are used as they are
+  Fold fold;           ///< divides train and val anew (data/split/fold.h); none: they are used as they are
+  float fraction = 1;  ///< share of the training images that is trained on (train/setup/run_data.h)
   bool include_difficult_in_training = true;  ///< those marked difficult (voc) or occluded (kitti)
   TileOptions
       tiles;  ///< training images are cut into tiles, and detections in tiles merged for an evaluation

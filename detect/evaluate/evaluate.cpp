@@ -2,20 +2,25 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "data/augment/boxes.h"
 #include "detect/rect_batches.h"
 #include "detect/sources/dataset_source.h"
+#include "detect/views.h"
 
 namespace brightnet {
 
-bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
-                   const DetectOptions& options, RankPart part, const DetectionSink& sink,
-                   std::vector<YoloLoss>* losses) {
-  std::vector<int> order;
-  for (int i = part.rank; i < static_cast<int>(dataset.images.size()); i += part.ranks) order.push_back(i);
-  if (losses) losses->assign(order.size(), {});
-  if (options.rect) order = in_order_of_ratio(dataset, std::move(order));
+namespace {
+
+/// Images of a data set on their way through the views: few enough that their boxes take no memory, and so many that the
+/// threads that read them have something to do.
+constexpr size_t images_at_once = 64;
+
+/// The losses are those of `part`'s images in their order.
+bool see_once(InferenceEngine& engine, const Dataset& dataset, std::vector<int> order, const InputFit& fit,
+              const DetectOptions& options, RankPart part, const DetectionSink& sink,
+              std::vector<YoloLoss>* losses) {
   DatasetSource source(dataset, std::move(order), fit, options.tiles);
   TruthsOf truths;
   if (losses) {
@@ -27,12 +32,55 @@ bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit
       place_boxes(annotations_in(tile, all, options.tiles.min_visible), placement, input.size, found);
     };
   }
-  Pipeline pipeline(network, fit, options, truths);
+  Pipeline pipeline(engine, fit, options, truths);
   return pipeline.run(source, [&](const FoundObjects& found) {
     const int image = found.frame.record;
     if (losses) (*losses)[static_cast<size_t>(image / part.ranks)] = found.loss;
     return sink(image, found.boxes);
   });
+}
+
+/// The losses are those of the first view, which is the image itself.
+bool see_in_views(InferenceEngine& engine, const Dataset& dataset, const std::vector<int>& images,
+                  const InputFit& fit, const DetectOptions& options, RankPart part, const DetectionSink& sink,
+                  std::vector<YoloLoss>* losses) {
+  std::map<int, std::vector<ScoredBox>> found;
+  for (const InferenceView& view : options.views) {
+    InputFit seen = fit;
+    seen.size = view.size;
+    DetectOptions once = options;
+    once.mirrored = view.mirrored;
+    const bool is_image = view.size == fit.size && !view.mirrored;
+    const auto add = [&](int image, std::span<const ScoredBox> boxes) {
+      found[image].insert(found[image].end(), boxes.begin(), boxes.end());
+      return true;
+    };
+    see_once(engine, dataset, images, seen, once, part, add, is_image ? losses : nullptr);
+  }
+  return std::all_of(images.begin(), images.end(), [&](int image) {
+    const ImageRecord& record = dataset.images[static_cast<size_t>(image)];
+    return sink(image, merge_views(found[image], options.nms, record.width, record.height));
+  });
+}
+
+}  // namespace
+
+bool detect_images(InferenceEngine& engine, const Dataset& dataset, const InputFit& fit,
+                   const DetectOptions& options, RankPart part, const DetectionSink& sink,
+                   std::vector<YoloLoss>* losses) {
+  std::vector<int> order;
+  for (int i = part.rank; i < static_cast<int>(dataset.images.size()); i += part.ranks) order.push_back(i);
+  if (losses) losses->assign(order.size(), {});
+  if (options.rect) order = in_order_of_ratio(dataset, std::move(order));
+  if (options.views.empty())
+    return see_once(engine, dataset, std::move(order), fit, options, part, sink, losses);
+  for (size_t begin = 0; begin < order.size(); begin += images_at_once) {
+    const size_t end = std::min(order.size(), begin + images_at_once);
+    const std::vector<int> images(order.begin() + static_cast<ptrdiff_t>(begin),
+                                  order.begin() + static_cast<ptrdiff_t>(end));
+    if (!see_in_views(engine, dataset, images, fit, options, part, sink, losses)) return false;
+  }
+  return true;
 }
 
 namespace {
@@ -74,11 +122,11 @@ void together(const EvaluationRanks& ranks, const std::function<void()>& work) {
 
 }  // namespace
 
-std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const InputFit& fit,
+std::optional<Metrics> evaluate(InferenceEngine& engine, const Dataset& dataset, const InputFit& fit,
                                 const DetectOptions& options, const DetectionSink& sink,
                                 const EvaluationRanks& ranks) {
   DetectionEvaluator evaluator(dataset.classes);
-  const bool wants_loss = network.setup().loss_of_inference;
+  const bool wants_loss = engine.computes_loss();
   std::vector<YoloLoss> losses;
   const auto add = [&](int index, std::span<const ScoredBox> boxes) {
     const ImageRecord& record = dataset.images[static_cast<size_t>(index)];
@@ -88,7 +136,7 @@ std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const 
   bool whole = false;
   Metrics metrics;
   together(ranks, [&] {
-    whole = detect_images(network, dataset, fit, options, ranks.part, add, wants_loss ? &losses : nullptr);
+    whole = detect_images(engine, dataset, fit, options, ranks.part, add, wants_loss ? &losses : nullptr);
   });
   if (!share(evaluator, whole, ranks)) return std::nullopt;
   together(ranks, [&] { metrics = evaluator.finish(); });

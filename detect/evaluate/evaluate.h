@@ -12,19 +12,19 @@
 #include "data/image/placement.h"
 #include "data/loader/sampler.h"
 #include "detect/evaluate/metrics.h"
+#include "detect/inference_engine.h"
 #include "detect/pipeline.h"
-#include "layers/network.h"
 
 namespace brightnet {
 
 /// Called with the index of each image and its detections in pixels, best first. Return false to stop.
 using DetectionSink = std::function<bool(int index, std::span<const ScoredBox> boxes)>;
 
-/// Runs an inference network on this rank's part of a data set's images, in order, or for rectangular batches
-/// by their shapes. `fit` has the size of the network's input. Returns false when the sink stopped it. The
-/// loss of each image of the part is put into `losses`, if given, in their order, for which the network must
-/// be planned (NetworkSetup::loss_of_inference).
-bool detect_images(Network& network, const Dataset& dataset, const InputFit& fit,
+/// Runs a network on this rank's part of a data set's images, in order, or for rectangular batches
+/// by their shapes. `fit` has the size of the engine's input. Returns false when the sink stopped it. The
+/// loss of each image of the part is put into `losses`, if given, in their order, which the engine must be able to
+/// compute.
+bool detect_images(InferenceEngine& engine, const Dataset& dataset, const InputFit& fit,
                    const DetectOptions& options, RankPart part, const DetectionSink& sink,
                    std::vector<YoloLoss>* losses = nullptr);
 
@@ -37,10 +37,10 @@ struct EvaluationRanks {
   std::function<void(const std::function<void()>& work)> together = {};
 };
 
-/// Metrics on a data set, of which every rank evaluates its part, and the loss where the network computes it.
+/// Metrics on a data set, of which every rank evaluates its part, and the loss where the engine computes it.
 /// All ranks get the same metrics, bit-identical to those of a single rank. `sink` also gets this rank's
 /// boxes; if it stops on any rank, there are no metrics.
-std::optional<Metrics> evaluate(Network& network, const Dataset& dataset, const InputFit& fit,
+std::optional<Metrics> evaluate(InferenceEngine& engine, const Dataset& dataset, const InputFit& fit,
                                 const DetectOptions& options, const DetectionSink& sink = {},
                                 const EvaluationRanks& ranks = {});
 

@@ -313,7 +313,9 @@ DarknetFiles export_darknet(const fs::path& folder, const std::string& name, con
   require_memory("a scaled copy of the weights of '" + trained.model.name + "'",
                  trained.values.size() * sizeof(float), free_memory_of_host(),
                  [] { return "Free some memory, or export on a machine with more."; });
-  write_atomically(files.cfg, write_darknet_cfg(trained.model, trained.fit()));
+  const std::string cfg = write_darknet_cfg(trained.model, trained.fit());
+  if (std::error_code failed; !folder.empty()) create_folders(folder, failed);
+  write_atomically(files.cfg, cfg);
   save_darknet_weights(
       files.weights, trained.model, trained.layout,
       are_scaled(numbers) ? scaled_to_large_variances(trained.layout, trained.values) : trained.values,

@@ -13,10 +13,7 @@ namespace fs = std::filesystem;
 
 PublishedWeights weights_of(const std::string& name) {
   if (auto found = find_published_weights(name)) return *found;
-  std::vector<std::string> known = published_networks();
-  for (const std::string& network : published_networks()) {
-    for (const PublishedWeights& weights : published_weights(network)) known.push_back(weights.file);
-  }
+  const std::vector<std::string> known = named_weights();
   const std::string nearest = nearest_word(name, known);
   throw InputError("no weights of the name '" + name + "' are known", "",
                    (nearest.empty() ? "" : "Did you mean '" + nearest + "'? ") +
@@ -24,6 +21,14 @@ PublishedWeights weights_of(const std::string& name) {
 }
 
 }  // namespace
+
+std::vector<std::string> named_weights() {
+  std::vector<std::string> names = published_networks();
+  for (const std::string& network : published_networks()) {
+    for (const PublishedWeights& weights : published_weights(network)) names.push_back(weights.file);
+  }
+  return names;
+}
 
 std::string list_published_weights() {
   std::string text = fmt::format("{:<24} {:>8}   {}\n", "name", "MiB", "contents");

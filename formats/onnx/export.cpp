@@ -53,6 +53,7 @@ OnnxSummary export_onnx(const TrainedModel& trained, const OnnxOptions& options,
   OnnxSummary summary;
   summary.bytes = model.ByteSizeLong();
   require_room(trained, summary.bytes, file);
+  if (std::error_code failed; file.has_parent_path()) create_folders(file.parent_path(), failed);
   write_atomically(file, [&](std::ostream& out) {
     // A failure to write shows in the stream's state, which write_atomically() checks.
     (void)model.SerializeToOstream(&out);

@@ -183,6 +183,11 @@ OnnxHead read_head(const PropertyReader& reader, const Json& json, const InputSi
 
 OnnxMetadata from_properties(const std::map<std::string, std::string>& properties, const std::string& file) {
   const PropertyReader reader(properties, file);
+  if (!properties.contains("format")) {
+    throw InputError(
+        "this ONNX network was not exported by brightnet: nothing in it says what its input and outputs mean",
+        file, "Give a file that `brightnet export` has written, or the weights that it was made from.");
+  }
   if (reader.text("format") != format_name)
     not_ours(file, "'format' is not '" + std::string(format_name) + "'");
   if (reader.text("format_version") != format_version) {
@@ -286,6 +291,20 @@ OnnxMetadata read_onnx_metadata(const std::filesystem::path& file) {
   }
   google::protobuf::io::IstreamInputStream stream(&in);
   return from_properties(read_properties(stream, bytes, file.string()), file.string());
+}
+
+int onnx_batch(const std::filesystem::path& file) {
+  std::ifstream in = open_regular(file);
+  onnx::ModelProto model;
+  if (!model.ParseFromIstream(&in)) broken(file.string(), "its graph is damaged");
+  const bool is_shaped =
+      model.graph().input_size() == 1 && model.graph().input(0).type().tensor_type().shape().dim_size() == 4;
+  if (!is_shaped) not_ours(file.string(), "the graph has not one input of four dimensions");
+  const auto& batch = model.graph().input(0).type().tensor_type().shape().dim(0);
+  if (!batch.has_dim_value()) return 0;
+  if (batch.dim_value() < 1 || batch.dim_value() > max_side)
+    not_ours(file.string(), "its batch is no number of images");
+  return static_cast<int>(batch.dim_value());
 }
 
 }  // namespace brightnet

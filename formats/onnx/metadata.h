@@ -88,4 +88,7 @@ OnnxMetadata read_onnx_metadata(const std::filesystem::path& file);
 /// The same from a file's content; messages call it `name`.
 OnnxMetadata parse_onnx_metadata(std::string_view content, const std::string& name);
 
+/// How many images go through the graph of an exported file at once; 0: any number. Reads all of it.
+int onnx_batch(const std::filesystem::path& file);
+
 }  // namespace brightnet

@@ -240,15 +240,15 @@ TEST_F(TrainOf, PixelsThatAreKeptOutliveTheirBatchAndTheLoader) {
 TEST_F(TrainOf, ItsShorthandsAreThoseOfTheCommand) {
   TrainingOptions shorthands = options();
   shorthands.epochs = 1;
-  shorthands.size = "32x64";
-  shorthands.batch = 6;
+  shorthands.run.size = "32x64";
+  shorthands.run.batch = 6;
   const TrainingResult result = train(shorthands);
   EXPECT_EQ(result.epochs, 1);
   EXPECT_EQ(result.iterations, 2);
   const Weights weights = Weights::open(result.weights);
   EXPECT_EQ(weights.input_height(), 32);
   EXPECT_EQ(weights.input_width(), 64);
-  shorthands.batch = -1;
+  shorthands.run.batch = -1;
   try {
     train(shorthands);
     FAIL() << "a batch below 1";

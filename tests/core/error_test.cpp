@@ -46,6 +46,7 @@ TEST(Error, EditDistanceCountsSingleCharacterEdits) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
   EXPECT_EQ(edit_distance("epoch", "epochs"), 1);
   EXPECT_EQ(edit_distance("ab", "ba"), 2);
+  EXPECT_EQ(edit_distance("RBC", "rbc"), 0);
 }
 
 TEST(Error, NearestWordIsASlipOfThePenOrNothing) {

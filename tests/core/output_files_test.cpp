@@ -26,6 +26,9 @@ TEST_F(OutputFiles, AFolderThatCannotBeMadeIsRefused) {
   EXPECT_THROW(prepare_folder(folder_ / "file", "--out"), InputError);
   EXPECT_THROW(prepare_folder(folder_ / "file/below", "--out"), InputError);
   EXPECT_THROW(prepare_folder("/proc/none", "--out"), InputError);
+  EXPECT_THROW(check_folder(folder_ / "file/below", "--out"), InputError);
+  check_folder(folder_ / "new/one", "--out");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "new")) << "it is only looked at";
   prepare_folder(folder_ / "new/one", "--out");
   EXPECT_TRUE(fs::is_directory(folder_ / "new/one"));
 }

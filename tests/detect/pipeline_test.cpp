@@ -56,7 +56,7 @@ class PipelineTest : public ::testing::Test {
 
   Boxes found_in(FrameSource& source, InferenceNetwork& inference) {
     Boxes all;
-    Pipeline pipeline(inference.network(), inference.fit(), options_);
+    Pipeline pipeline(inference.engine(), inference.fit(), options_);
     EXPECT_TRUE(pipeline.run(source, [&](FoundObjects& found) {
       all.push_back(std::move(found.boxes));
       return true;
@@ -104,7 +104,7 @@ TEST_F(PipelineTest, FindsInMemoryWhatItFindsInFiles) {
 TEST_F(PipelineTest, LooksAgainAndAgainWithoutRememberingAnything) {
   const auto inference = network();
   options_.tiles.size = 64;
-  Pipeline pipeline(inference->network(), inference->fit(), options_);
+  Pipeline pipeline(inference->engine(), inference->fit(), options_);
   const PixelImage image = view_of(pictures_[0]);
   Boxes all;
   for (int i = 0; i < 3; ++i) {
@@ -147,13 +147,13 @@ TEST_F(PipelineTest, FindsInADataSetWhatItFindsInItsFiles) {
   for (const bool rect : {false, true}) {
     if (rect) {
       inference->set_letterbox(true);
-      options_.rect = [&](const InputSize& size) -> Network& { return inference->network(size); };
+      options_.rect = true;
     }
     for (const int workers : {0, 3}) {
       options_.workers = workers;
       Boxes found;
       std::vector<int> indices;
-      EXPECT_TRUE(detect_images(inference->network(), dataset, inference->fit(), options_, {},
+      EXPECT_TRUE(detect_images(inference->engine(), dataset, inference->fit(), options_, {},
                                 [&](int index, std::span<const ScoredBox> boxes) {
                                   indices.push_back(index);
                                   found.emplace_back(boxes.begin(), boxes.end());
@@ -165,6 +165,61 @@ TEST_F(PipelineTest, FindsInADataSetWhatItFindsInItsFiles) {
   }
 }
 
+// What the network sees of a mirrored picture, it also sees of the picture in a pipeline that mirrors.
+TEST_F(PipelineTest, FindsMirroredWhereItLiesInTheImage) {
+  const auto inference = network(1);
+  for (const Resize resize : {Resize::antialiased, Resize::darknet}) {
+    inference->set_resize(resize);
+    cv::Mat flipped;
+    cv::flip(pictures_[0], flipped, 1);
+    const PixelImage image = view_of(flipped), mirrored = view_of(pictures_[0]);
+    MemorySource plain_source({&image, 1}), mirrored_source({&mirrored, 1});
+    options_.mirrored = false;
+    const Boxes expected = found_in(plain_source, *inference);
+    options_.mirrored = true;
+    const Boxes found = found_in(mirrored_source, *inference);
+    ASSERT_EQ(found[0].size(), expected[0].size());
+    ASSERT_FALSE(found[0].empty());
+    const auto width = static_cast<float>(flipped.cols);
+    for (size_t i = 0; i < found[0].size(); ++i) {
+      EXPECT_NEAR(found[0][i].x1, width - expected[0][i].x2, 0.5f);
+      EXPECT_NEAR(found[0][i].x2, width - expected[0][i].x1, 0.5f);
+      EXPECT_NEAR(found[0][i].y1, expected[0][i].y1, 0.5f);
+      EXPECT_NEAR(found[0][i].score, expected[0][i].score, 1e-3f);
+    }
+  }
+}
+
+TEST_F(PipelineTest, AnEvaluationInViewsFindsWhatEachOfThemFinds) {
+  Dataset dataset;
+  dataset.classes = {"circle", "square"};
+  for (int i = 0; i < 3; ++i)
+    dataset.images.push_back({folder_ / (std::to_string(i) + ".png"), i, 150 + 20 * i, 130, {}});
+  const auto inference = network();
+  options_.nms.iou = 1;  // so that all are kept
+  options_.nms.max_detections = 100'000;
+  const auto count = [&](std::vector<InferenceView> views) {
+    options_.views = std::move(views);
+    std::vector<size_t> found;
+    std::vector<int> indices;
+    EXPECT_TRUE(detect_images(inference->engine(), dataset, inference->fit(), options_, {},
+                              [&](int index, std::span<const ScoredBox> boxes) {
+                                indices.push_back(index);
+                                found.push_back(boxes.size());
+                                return true;
+                              }));
+    EXPECT_EQ(indices, (std::vector<int>{0, 1, 2}));
+    return found;
+  };
+  const InferenceView own{64}, mirrored{64, true}, small{32};
+  const auto plain = count({}), in_own = count({own}), in_mirrored = count({mirrored}),
+             in_small = count({small});
+  EXPECT_EQ(in_own, plain);
+  EXPECT_NE(in_small, plain);
+  const auto in_all = count({own, mirrored, small});
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(in_all[i], in_own[i] + in_mirrored[i] + in_small[i]);
+}
+
 TEST_F(PipelineTest, AnEvaluationEndsWithAnErrorWhereAnImageCannotBeRead) {
   Dataset dataset;
   dataset.images.push_back({folder_ / "0.png", 0, 150, 130, {}});
@@ -174,7 +229,7 @@ TEST_F(PipelineTest, AnEvaluationEndsWithAnErrorWhereAnImageCannotBeRead) {
     options_.tiles.size = tile;
     int seen = 0;
     const auto sink = [&](int, std::span<const ScoredBox>) { return ++seen > 0; };
-    EXPECT_THROW(detect_images(inference->network(), dataset, inference->fit(), options_, {}, sink),
+    EXPECT_THROW(detect_images(inference->engine(), dataset, inference->fit(), options_, {}, sink),
                  InputError);
     EXPECT_EQ(seen, 1);
   }

@@ -63,7 +63,7 @@ class DetectInTiles : public ::testing::Test {
   std::vector<std::vector<ScoredBox>> evaluated(int batch) {
     const auto inference = network(batch);
     std::vector<std::vector<ScoredBox>> all;
-    detect_images(inference->network(), dataset_, inference->fit(), options_, {},
+    detect_images(inference->engine(), dataset_, inference->fit(), options_, {},
                   [&](int, std::span<const ScoredBox> boxes) {
                     all.emplace_back(boxes.begin(), boxes.end());
                     return true;
@@ -159,7 +159,7 @@ TEST_F(DetectInTiles, TakesTheFramesOfAVideoAndTheClassesAskedFor) {
 
 TEST_F(DetectInTiles, MeasuresALossForEveryPictureAndTheSameMetricsOverRanks) {
   InferenceNetwork inference(load_trained_model(weights_), *backend_, Precision::fp32, 4, 0, true);
-  const auto metrics = evaluate(inference.network(), dataset_, inference.fit(), options_);
+  const auto metrics = evaluate(inference.engine(), dataset_, inference.fit(), options_);
   ASSERT_TRUE(metrics);
   EXPECT_EQ(metrics->images, 4);
   ASSERT_TRUE(metrics->loss);
@@ -167,7 +167,7 @@ TEST_F(DetectInTiles, MeasuresALossForEveryPictureAndTheSameMetricsOverRanks) {
   const auto losses_of_rank = [&](RankPart part) {
     std::vector<YoloLoss> losses;
     detect_images(
-        inference.network(), dataset_, inference.fit(), options_, part,
+        inference.engine(), dataset_, inference.fit(), options_, part,
         [](int, std::span<const ScoredBox>) { return true; }, &losses);
     return losses;
   };

@@ -33,11 +33,22 @@ TEST(CompareRuns, PutsThemSideBySideAndReplacesNoPictureUnasked) {
   const std::string picture = read_file(run.folder() / "compare.png");
   EXPECT_GT(picture.size(), 1000u);
 
-  const ProgramResult again = run_program(words, run.folder());
-  EXPECT_EQ(again.code, 2);
-  EXPECT_NE(again.err.find("--force"), std::string::npos) << again.err;
+  fs::create_directories(run.folder() / "detect");
+  std::vector<std::string> more = words;
+  more.insert(more.end(), {"detect", "data"});
+  const ProgramResult again = run_program(more, run.folder());
+  EXPECT_EQ(again.code, 0) << "its own files it replaces: " << again.err;
+  EXPECT_NE(again.err.find("Skipped, as no run: detect, data."), std::string::npos) << again.err;
+  EXPECT_EQ(again.out, compared.out);
+  EXPECT_EQ(run_program({"compare", "a", "gone"}, run.folder()).code, 2);
+  EXPECT_EQ(run_program({"compare", "data"}, run.folder()).code, 2);
+
+  write_atomically(run.folder() / "compare.html", "somebody's own");
+  const ProgramResult refused = run_program(words, run.folder());
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("--force"), std::string::npos) << refused.err;
+  EXPECT_EQ(read_file(run.folder() / "compare.html"), "somebody's own");
   EXPECT_EQ(run_program({"compare", "a", "--force"}, run.folder()).code, 0);
-  EXPECT_EQ(run_program({"compare", "a", "data"}, run.folder()).code, 2);
   EXPECT_EQ(run_program({"compare"}, run.folder()).code, 2);
 }
 

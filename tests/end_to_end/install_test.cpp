@@ -1,4 +1,4 @@
-// `cmake --install`: the program with its models, its completion, its man page and its documentation, wherever it is moved to.
+// `cmake --install`: the program with its models, completions, man page and documentation, wherever it is moved to.
 #include <sstream>
 
 #include "tests/end_to_end/program.h"
@@ -25,13 +25,43 @@ class Installed : public ::testing::Test {
   ProgramResult run(const std::vector<std::string>& arguments) {
     return Program(place("bin/brightnet").string(), arguments, run_.folder()).wait();
   }
-  /// What bash would offer for the last of these words.
-  std::string completed(const std::string& words) {
+  bool has(const std::string& shell) const {
+    return Program(shell, {"-c", "true"}, run_.folder()).wait().code == 0;
+  }
+  /// What bash offers for these words, which are parted as bash parts them.
+  std::string bash_offers(const std::string& words) {
     const std::string script = "PATH=" + place("bin").string() + ":$PATH; source " +
                                place("share/bash-completion/completions/brightnet").string() +
                                "; COMP_WORDS=(" + words +
-                               "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _brightnet; echo ${COMPREPLY[@]}";
+                               "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _brightnet brightnet; "
+                               "printf '%s\\n' \"${COMPREPLY[@]}\"";
     return Program("bash", {"-c", script}, run_.folder()).wait().out;
+  }
+  /// What zsh makes of a line when the tabulator key is pressed at its end: a zsh of its own terminal is typed to, and
+  /// writes its line into a file.
+  std::string zsh_completes(const std::string& line) {
+    const fs::path done = run_.folder() / "line.txt";
+    fs::remove(done);
+    const std::string script =
+        "zmodload zsh/zpty; zpty -b shell 'zsh -f -i'\n"
+        "zpty -w shell 'PATH=" +
+        place("bin").string() + ":$PATH; fpath=(" + place("share/zsh/site-functions").string() +
+        " $fpath); autoload -U compinit; compinit -u -d " + (run_.folder() / "zcompdump").string() +
+        "; told() { print -r -- $BUFFER >| told.txt; mv told.txt line.txt }; zle -N told; bindkey \"^T\" told; "
+        "bindkey \"^I\" complete-word; setopt no_beep; PS1=ready; print -r begun >| begun.txt'\n"
+        "for i in {1..200}; do [[ -e begun.txt ]] && break; sleep 0.05; done; sleep 0.2\n"
+        "zpty -n -w shell '" +
+        line +
+        "'$'\\t\\x14'\n"
+        "for i in {1..200}; do [[ -e line.txt ]] && break; sleep 0.05; done; zpty -d shell";
+    Program("zsh", {"-f", "-c", script}, run_.folder()).wait();
+    return fs::exists(done) ? read_file(done) : "nothing";
+  }
+  std::string fish_offers(const std::string& line) {
+    const std::string script = "set -x PATH " + place("bin").string() + " $PATH; source " +
+                               place("share/fish/vendor_completions.d/brightnet.fish").string() +
+                               "; complete -C '" + line + "'";
+    return Program("fish", {"--no-config", "-c", script}, run_.folder()).wait().out;
   }
 
   SmallRun run_{1, 1, 32};
@@ -46,18 +76,46 @@ TEST_F(Installed, FindsItsModelsAfterItWasMoved) {
 }
 
 TEST_F(Installed, BashCompletesCommandsOptionsAndValues) {
-  EXPECT_EQ(completed("brightnet tr"), "train\n");
-  EXPECT_EQ(completed("brightnet data ch"), "check\n");
-  EXPECT_EQ(completed("brightnet train --ep"), "--epochs\n");
-  EXPECT_EQ(completed("brightnet eval --split v"), "val\n");
-  EXPECT_EQ(completed("brightnet train --model yolov4-tiny-"), "yolov4-tiny-3l\n");
-  EXPECT_EQ(completed("brightnet train --data d"), "data\n");
-  EXPECT_EQ(completed("brightnet train --epochs ''"), "\n");
+  EXPECT_EQ(bash_offers("brightnet tr"), "train\n");
+  EXPECT_EQ(bash_offers("brightnet data ch"), "check\n");
+  EXPECT_EQ(bash_offers("brightnet train --ep"), "--epochs\n");
+  EXPECT_EQ(bash_offers("brightnet train --model yolov4-tiny-"), "yolov4-tiny-3l\n");
+  EXPECT_EQ(bash_offers("brightnet train --data d"), "data\n");
+  EXPECT_EQ(bash_offers("brightnet train --epochs ''"), "\n");
+  EXPECT_EQ(bash_offers("brightnet train --set train.epo"), "train.epochs=\n");
+  // bash replaces what follows the = or the : alone.
+  EXPECT_EQ(bash_offers("brightnet train --set optimizer.kind = ad"), "adamw\n");
+  EXPECT_EQ(bash_offers("brightnet eval --split ="), "train\nval\ntest\n");
+  EXPECT_EQ(bash_offers("brightnet train --data = d"), "data\n");
+  EXPECT_EQ(bash_offers("brightnet train --device cuda :"), "0\n");
   const ProgramResult script = run({"completion", "bash"});
   EXPECT_EQ(script.code, 0) << script.err;
   EXPECT_EQ(script.out, read_file(place("share/bash-completion/completions/brightnet")));
   EXPECT_EQ(Program("bash", {"-c", script.out + "complete -p brightnet"}, run_.folder()).wait().out,
-            "complete -o filenames -F _brightnet brightnet\n");
+            "complete -F _brightnet brightnet\n");
+}
+
+TEST_F(Installed, ZshCompletesCommandsOptionsAndValues) {
+  if (!has("zsh")) GTEST_SKIP() << "zsh is not on this machine";
+  EXPECT_EQ(zsh_completes("brightnet tr"), "brightnet train \n");
+  EXPECT_EQ(zsh_completes("brightnet train --ep"), "brightnet train --epochs \n");
+  EXPECT_EQ(zsh_completes("brightnet train --set train.epo"), "brightnet train --set train.epochs=\n");
+  EXPECT_EQ(zsh_completes("brightnet train --set optimizer.kind=ad"),
+            "brightnet train --set optimizer.kind=adamw \n");
+  EXPECT_EQ(zsh_completes("brightnet eval --split=v"), "brightnet eval --split=val \n");
+  EXPECT_EQ(zsh_completes("brightnet train --data d"), "brightnet train --data data/\n");
+  EXPECT_EQ(zsh_completes("brightnet train --data=d"), "brightnet train --data=data/\n");
+}
+
+TEST_F(Installed, FishCompletesCommandsOptionsAndValues) {
+  if (!has("fish")) GTEST_SKIP() << "fish is not on this machine";
+  EXPECT_EQ(fish_offers("brightnet tr"), "train\ttrain a model on a data set\n");
+  EXPECT_EQ(fish_offers("brightnet train --ep"),
+            "--epochs\tpasses over the training images (train.epochs)\n");
+  EXPECT_EQ(fish_offers("brightnet train --set optimizer.kind=ad"), "optimizer.kind=adamw\n");
+  EXPECT_EQ(fish_offers("brightnet eval --split=v"), "--split=val\n");
+  EXPECT_EQ(fish_offers("brightnet train --data d").substr(0, 5), "data/");
+  EXPECT_EQ(fish_offers("brightnet train --data=d").substr(0, 12), "--data=data/");
 }
 
 TEST_F(Installed, LinksOfTheDocumentationLeadToFilesThatAreThere) {

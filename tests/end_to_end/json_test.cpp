@@ -45,7 +45,7 @@ TEST(JsonAnswers, HaveTheDocumentedKeysAndNoOthers) {
     std::set<std::string> elsewhere = {};  ///< keys that depend on what is asked, or on the machine
   };
   for (const Answer& answer : std::vector<Answer>{
-           {"eval", {"eval", "run.yaml", "--weights", "weights.safetensors"}, {"fold", "tiles"}},
+           {"eval", {"eval", "run.yaml", "--weights", "weights.safetensors"}, {"augmented", "fold", "tiles"}},
            {"bench", {"bench", "model.yaml", "--size", "64", "--batch", "2", "--seconds", "0.05"}},
            {"bench --traffic", {"bench", "model.yaml", "--traffic", "--size", "64", "--batch", "2"}},
            {"bench --data", {"bench", "--data", "run.yaml", "--workers", "1", "--seconds", "0.05"}},

@@ -38,10 +38,21 @@ TEST_F(Resumed, FoldersAreNumberedBeforeAnythingElseIsSaid) {
   }
 }
 
+TEST_F(Resumed, SomebodyWhoNamesNothingIsToldWhatThereIs) {
+  expect_words(run({"train", "--resume"}), 2, {"there is nothing to resume", "There is no run below runs/"});
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  fs::create_directories(path("runs/detect"));
+  expect_words(run({"train", "--resume"}), 2,
+               {"the newest first, runs/run-2, runs/run: --resume runs/run-2."});
+  expect_words(run({"train", "run.yaml", "--out", "nowhere", "--resume"}), 2,
+               {"there is no run to resume", "runs/run-2"});
+}
+
 TEST_F(Resumed, NothingIsLeftOfARunThatCouldNotBegin) {
   fs::rename(path("data/images/val"), path("data/images/away"));
   EXPECT_EQ(run(train({}, {})).code, 2);
-  EXPECT_FALSE(fs::exists(path("runs/run")));
+  EXPECT_FALSE(fs::exists(path("runs")));
 }
 
 TEST_F(Resumed, RunsAreFoundWhereverOutHasPutThem) {
@@ -88,7 +99,7 @@ TEST_F(Resumed, ALinkInARunsFolderIsNotWrittenThrough) {
 
 TEST_F(Resumed, AFinishedRunIsMadeLonger) {
   ASSERT_EQ(run(train({"--out", "out"}, {"train.epochs=4"})).code, 0);
-  expect_words(run({"train", "--resume", "out"}), 0, {"This run is finished", "--set train.epochs=8"});
+  expect_words(run({"train", "--resume", "out"}), 0, {"This run is finished", "--epochs 8"});
   const ProgramResult longer = run({"train", "--resume", "out", "--set", "train.epochs=8"});
   expect_words(longer, 0,
                {"4 of now 8 epochs are done. The learning rate of the rest is that of a run of this length",

@@ -10,10 +10,10 @@ int main(int count, char** arguments) try {
       brightnet::train({.run = {.model = arguments[1],
                                 .data = arguments[2],
                                 .settings = {"train.seed=1", "evaluate.every=1", "loader.workers=1"},
-                                .precision = "fp32"},
+                                .precision = "fp32",
+                                .size = "64",
+                                .batch = 4},
                         .epochs = 2,
-                        .size = "64",
-                        .batch = 4,
                         .folder = arguments[3],
                         .device = "cpu"});
   std::puts((run.folder / "weights/last.safetensors").c_str());

@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "core/field_list.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "data/formats/data_yaml.h"
 #include "formats/darknet/import.h"
 #include "formats/download/published_weights.h"
@@ -147,10 +149,26 @@ void take_data(const Overrides& overrides, YAML::Node document, RunConfig& confi
   for (const std::string& key : config.of_data_option) document["data"].remove(key);
 }
 
+/// A specification of NVIDIA TAO: protobuf's text, or its YAML. Its sections are no keys of ours.
+void refuse_tao_specification(const fs::path& file) {
+  for (const TextLine& line : read_lines(file)) {
+    for (const char* section : {"yolov4_config", "yolov4_tiny_config", "yolov3_config", "dataset_config",
+                                "training_config", "augmentation_config"}) {
+      const std::string_view text = line.text;
+      if (!text.starts_with(section)) continue;
+      const std::string_view rest = trimmed(text.substr(std::string_view(section).size()));
+      if (!rest.starts_with('{') && !rest.starts_with(':')) continue;
+      throw InputError("this is a specification of NVIDIA TAO", at_line(file, line.number),
+                       "docs/migrate.md (NVIDIA TAO) has brightnet's key for each of its; the data are named by --data.");
+    }
+  }
+}
+
 /// The document that describes the run, but for the data set of the command line, which `config` gets. Throws InputError
 /// when there is nothing in it.
 YamlDocument read_document(const fs::path& file, const DarknetImport* import, const Overrides& overrides,
                            RunConfig& config) {
+  if (!import && !file.empty()) refuse_tao_specification(file);
   YamlDocument document = import ? YamlDocument::parse(import->recipe_yaml, file.string() + " (its recipe)")
                           : file.empty() ? YamlDocument::parse("", "the command line")
                                          : YamlDocument::load(file);
@@ -259,6 +277,9 @@ void TrainOptions::fields(Fields& f) {
       .within(0, 1);
   f("fresh", fresh, "layers that the weights do not contain; they are trained at the full rate");
   f("save_every", save_every, "seconds between saved states; more if saving would take over 2 % of the time")
+      .at_least(0);
+  f("save_epochs", save_epochs,
+    "epochs between snapshots of the weights that are kept, weights/epoch_NNN.safetensors; 0: none")
       .at_least(0);
   f("log_every", log_every, "seconds between progress lines without a terminal").above(0);
   f("bucket_mb", bucket_mb, "MiB of gradients per all-reduce").above(0);
@@ -424,15 +445,21 @@ std::vector<ConfigDifference> compare(const RunConfig& before, const RunConfig& 
   return differences;
 }
 
-std::vector<std::string> config_keys() {
-  std::vector<std::string> keys;
-  for (const auto& section : YAML::Load(print_config(RunConfig(), false))) {
-    const std::string name = section.first.Scalar();
-    std::map<std::string, std::string> inner;
-    collect_leaves(section.second, name, inner);
-    for (const auto& [key, value] : inner) keys.push_back(key);
+std::vector<ConfigKey> describe_config_keys() {
+  std::vector<ConfigKey> keys;
+  const auto add = [&](const std::string& section, const std::vector<ListedField>& fields) {
+    for (const ListedField& field : fields) keys.push_back({section + field.key, field.doc, field.values});
+  };
+  for (const ListedField& field : fields_of<RunConfig>()) {
+    field.key == "head" ? add("head.", fields_of<HeadOptions>()) : add("", {field});
   }
   return keys;
+}
+
+std::vector<std::string> config_keys() {
+  std::vector<std::string> names;
+  for (const ConfigKey& key : describe_config_keys()) names.push_back(key.name);
+  return names;
 }
 
 }  // namespace brightnet

@@ -80,11 +80,12 @@ struct TrainOptions {
   float pretrained_warmup = 0;
   std::vector<std::string> fresh;  ///< layers that `weights` does not contain; the run adds those it finds
   float save_every = 30;           ///< seconds between saved states, within an epoch too
-  float log_every = 10;            ///< seconds between progress lines without a terminal
-  float bucket_mb = 8;             ///< MiB of gradients per all-reduce
-  bool overlap = true;             ///< all-reduce during the backward pass; bit-identical either way
-  float comm_timeout = 120;        ///< seconds that a rank waits for others before the run ends
-  int restarts = 0;  ///< starts after the run's processes died, by the program that started them
+  int save_epochs = 0;       ///< epochs between weights that are kept besides the best and last; 0: none are
+  float log_every = 10;      ///< seconds between progress lines without a terminal
+  float bucket_mb = 8;       ///< MiB of gradients per all-reduce
+  bool overlap = true;       ///< all-reduce during the backward pass; bit-identical either way
+  float comm_timeout = 120;  ///< seconds that a rank waits for others before the run ends
+  int restarts = 0;          ///< starts after the run's processes died, by the program that started them
   void fields(Fields& f);
 };
 

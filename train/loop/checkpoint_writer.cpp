@@ -77,6 +77,10 @@ void CheckpointWriter::save_best(const Progress& progress) {
   write_weights(setup_.folder.best(), step_.averaged_parameters(), last_metrics(), progress);
 }
 
+void CheckpointWriter::save_snapshot(const Progress& progress, const Metrics* metrics) {
+  write_weights(setup_.folder.snapshot(progress.epoch), step_.averaged_parameters(), metrics, progress);
+}
+
 void CheckpointWriter::keep_set(const Progress& progress) {
   if (progress.kept.empty() || progress.kept.back().iteration != progress.iteration) return;
   kept_.add(progress.iteration, step_.averaged_parameters(), progress.kept);

@@ -32,6 +32,8 @@ class CheckpointWriter {
   void save(const Progress& progress, bool last);
   /// Writes the weights of now as the best.
   void save_best(const Progress& progress);
+  /// Keeps the weights of now, after an epoch, with what its evaluation found, if it had one (train.save_epochs).
+  void save_snapshot(const Progress& progress, const Metrics* metrics);
   /// Keeps the weights of now if `progress` lists them among the best evaluations'.
   void keep_set(const Progress& progress);
 

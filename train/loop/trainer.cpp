@@ -301,6 +301,10 @@ bool Trainer::end_epoch(const std::stop_token& stop) {
   if (metrics) observers_.tell(&TrainingObserver::evaluated, {status(), *metrics, false});
   observers_.tell(&TrainingObserver::epoch_ended, {status(), metrics ? &*metrics : nullptr});
   const bool best = metrics && keep_if_best(*metrics);
+  // Before the state is saved: a run that resumes behind this epoch has its snapshot.
+  if (const int every = setup_.config.train.save_epochs;
+      leads() && every > 0 && progress_.epoch % static_cast<uint64_t>(every) == 0)
+    checkpoints_.save_snapshot(progress_, metrics ? &*metrics : nullptr);
   step_.optimizer().clear_sums();
   ranks_.begin_epoch();
   progress_.state.sums = {};

@@ -81,7 +81,8 @@ std::optional<Metrics> Validation::measure(Network& network, const Dataset& imag
     if (progress_) progress_(done, all);
     return !stop.stop_requested();
   };
-  return evaluate(network, images, fit, options, sink, evaluation_ranks(communicator_, share_errors));
+  NetworkEngine engine(network);
+  return evaluate(engine, images, fit, options, sink, evaluation_ranks(communicator_, share_errors));
 }
 
 double Validation::score(const Metrics& metrics) const {

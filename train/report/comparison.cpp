@@ -191,10 +191,16 @@ std::vector<double> minutes_of(const MetricsTable& table) {
   return minutes;
 }
 
+bool is_run(const fs::path& path) {
+  const RunFolder folder = RunFolder::at(path);
+  std::error_code failed;
+  return fs::exists(folder.config(), failed) || fs::exists(folder.metrics(), failed);
+}
+
 ComparedRun read_run(const fs::path& path) {
   const RunFolder folder = RunFolder::at(path);
   std::error_code error;
-  if (!fs::exists(folder.config(), error) && !fs::exists(folder.metrics(), error)) {
+  if (!is_run(path)) {
     throw InputError("this is no run: it has neither a config.yaml nor a metrics.csv", path.string(),
                      "Name the folders of runs (runs/NAME).");
   }
@@ -248,7 +254,7 @@ std::vector<DifferingKey> differing_keys(const std::vector<ComparedRun>& runs) {
       differing.erase(found);
     }
   }
-  for (auto& [key, one] : differing) keys.push_back(std::move(one));  // of open sections: head.
+  for (auto& [key, one] : differing) keys.push_back(std::move(one));  // of mappings: data.map
   for (auto one = keys.begin() + of_data; one != keys.end(); ++one) {
     for (size_t i = 0; i < runs.size(); ++i) {
       if (!runs[i].config) one->values[i] = "-";

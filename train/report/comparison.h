@@ -40,6 +40,8 @@ struct ComparedRun {
   std::vector<std::string> problems;
 };
 
+bool is_run(const std::filesystem::path& folder);
+
 /// Throws InputError only when this is no folder of a run at all.
 ComparedRun read_run(const std::filesystem::path& folder);
 

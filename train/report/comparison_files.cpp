@@ -1,32 +1,66 @@
 #include <algorithm>
+#include <functional>
 
 #include "brightnet/compare.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/output_files.h"
+#include "core/text.h"
 #include "data/drawing/draw.h"
 #include "data/drawing/typeface.h"
+#include "detect/outputs/written_files.h"
 #include "train/report/comparison.h"
 
 namespace brightnet {
 
-Comparison compare_runs(const std::vector<std::string>& folders, const ComparisonOptions& options) {
-  const std::filesystem::path page = std::filesystem::path(options.plot).replace_extension(".html");
-  if (!options.replace) {
-    refuse_to_replace(options.plot);
-    refuse_to_replace(page);
-  }
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of `runs/*` also what is no run: it is skipped and said. Throws InputError where nothing is left, and for what is not
+/// there at all.
+std::vector<ComparedRun> read_runs(const std::vector<std::string>& folders) {
   std::vector<ComparedRun> runs;
+  std::vector<std::string> others;
+  std::error_code failed;
   for (const std::string& folder : folders) {
+    if (fs::exists(folder, failed) && !is_run(folder)) {
+      others.push_back(folder);
+      continue;
+    }
     ComparedRun run = read_run(folder);
     const bool known =
         std::any_of(runs.begin(), runs.end(), [&](const auto& r) { return r.name == run.name; });
     if (known) run.name = run.folder;
     runs.push_back(std::move(run));
   }
+  if (runs.empty()) read_run(others.at(0));  // says what a run is
+  if (!others.empty()) log::info("Skipped, as no run: {}.", enumerated(others));
+  return runs;
+}
+
+}  // namespace
+
+Comparison compare_runs(const std::vector<std::string>& folders, const ComparisonOptions& options) {
+  const fs::path page = fs::path(options.plot).replace_extension(".html");
+  const bool draws = options.plot != page;
+  const std::vector<ComparedRun> runs = read_runs(folders);
+  prepare_folder(options.plot.parent_path(), "--out");
+  WrittenFiles files(options.plot.parent_path(), "--out, or replace it with --force", "compare");
+  const auto write = [&](const fs::path& file, const std::function<void()>& work) {
+    const std::string name = file.filename().string();
+    files.begin(name);
+    work();
+    files.note(name);
+  };
+  if (!options.replace) {
+    if (draws) files.place(options.plot.filename().string());
+    files.place(page.filename().string());
+  }
   if (const std::string problem = typeface_problem({}); !problem.empty()) log::warn("{}", problem);
-  if (options.plot != page) write_image(options.plot, plot_comparison(runs, options.over_minutes));
-  write_atomically(page, comparison_page(runs, options.over_minutes).html());
+  if (draws)
+    write(options.plot, [&] { write_image(options.plot, plot_comparison(runs, options.over_minutes)); });
+  write(page, [&] { write_atomically(page, comparison_page(runs, options.over_minutes).html()); });
   return {{comparison_text(runs), to_text(comparison_json(runs))}, page};
 }
 

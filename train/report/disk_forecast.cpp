@@ -19,9 +19,11 @@ void DiskForecast::compare(const RunBegan& event) const {
   // With a time limit nothing is planned yet: a guess that no small disk passes.
   constexpr int64_t most_epochs = 1000;
   const int64_t epochs = event.status.epochs > 0 ? std::min(event.status.epochs, most_epochs) : most_epochs;
+  const int snapshots = setup_.config.train.save_epochs;
   const DiskNeeds needs{.state = event.state,
                         .weights = layout_.floats() * sizeof(float),
-                        .weights_files = 2 + (average >= 2 ? average + 1 : 0),
+                        .weights_files = 2 + (average >= 2 ? average + 1 : 0) +
+                                         (snapshots > 0 ? static_cast<int>(epochs / snapshots) : 0),
                         .epochs = epochs,
                         .evaluations = epochs / setup_.config.evaluate.every.value_or(10)};
   const std::string shortage =

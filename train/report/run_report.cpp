@@ -12,6 +12,7 @@
 #include "data/drawing/typeface.h"
 #include "data/image/grey.h"
 #include "train/report/evaluation_pictures.h"
+#include "train/report/label_plot.h"
 #include "train/report/plots.h"
 
 namespace brightnet {
@@ -89,6 +90,21 @@ void RunReport::read_page() {
   before_ = page_in(folder_.file("report.html"));
   for (int i = 0; i < pictured_batches; ++i) keep_picture(before_.section(batch_title(i)), train_pictures_);
   for (size_t i = 0; i < pictured_images; ++i) keep_picture(before_.section(worst_title(i)), val_pictures_);
+}
+
+void RunReport::add_labels(const Dataset& train) {
+  best_effort_.attempt("The picture of the labels (labels.jpg)", [&] {
+    const cv::Mat picture = plot_labels(train);
+    write_picture("labels.jpg", picture);
+    const char* const title = "Labels of the training images";
+    Page page("", "");
+    page.picture(
+        title,
+        "Boxes of each class; the same boxes around one centre; where their centres lie and how large they are, as "
+        "fractions of the image; and how these go together.",
+        picture);
+    label_pictures_ = {page.section(title)};
+  });
 }
 
 void RunReport::add_batch(const Batch& batch, int64_t number) {
@@ -225,7 +241,8 @@ void RunReport::plot() {
 void RunReport::write_page() {
   standing_.curves = csv_.table();
   standing_.pictures = val_pictures_;
-  standing_.pictures.insert(standing_.pictures.end(), train_pictures_.begin(), train_pictures_.end());
+  for (const auto& more : {train_pictures_, label_pictures_})
+    standing_.pictures.insert(standing_.pictures.end(), more.begin(), more.end());
   const std::filesystem::path file = folder_.file("report.html");
   files_.write(file, 0,
                [file, html = run_page(run_, standing_, before_).html()] { write_atomically(file, html); });

@@ -37,6 +37,8 @@ class RunReport {
   /// The run's configuration, as a text of the TensorBoard events.
   void add_configuration(const std::string& yaml, int64_t iteration);
 
+  /// labels.jpg, of the training images.
+  void add_labels(const Dataset& train);
   /// The first few batches of a run become train_batch0.jpg, ….
   void add_batch(const Batch& batch, int64_t number);
   void add_epoch(const EpochSummary& summary);
@@ -78,7 +80,7 @@ class RunReport {
   bool best_is_drawn_ = true;
   /// The page of the run before it was resumed, and the sections of pictures.
   Page before_{"", ""};
-  std::vector<Json> train_pictures_, val_pictures_;
+  std::vector<Json> train_pictures_, val_pictures_, label_pictures_;
   std::chrono::steady_clock::time_point plotted_{};
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <fmt/format.h>
+
 #include "core/error.h"
 #include "core/files.h"
 
@@ -52,6 +54,9 @@ RunFolder RunFolder::create(const fs::path& wanted) {
                      "Choose another location with --out.");
   };
   std::error_code error, ignored;
+  std::vector<fs::path> made;
+  for (fs::path above = clean.parent_path(); !above.empty() && !fs::exists(above, ignored); above = above.parent_path())
+    made.push_back(above);
   if (clean.has_parent_path()) create_folders(clean.parent_path(), error);
   if (error) fail(error);
   // create_directory is atomic: of two runs that start at the same time, one makes the subfolder.
@@ -70,6 +75,7 @@ RunFolder RunFolder::create(const fs::path& wanted) {
     if (error) fail(error);
     flush_folder(clean.parent_path());
     flush_folder(folder.path_);
+    folder.made_ = made;
     return folder;
   }
 }
@@ -92,6 +98,20 @@ std::vector<RunFolder> RunFolder::numbered(const fs::path& wanted) {
     if (folder.begun() && !folder.lost_state()) runs.push_back(folder);
   }
   return runs;
+}
+
+std::vector<RunFolder> RunFolder::below(const fs::path& folder) {
+  std::vector<RunFolder> rest, sorted;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const RunFolder run(entry->path());
+    if (run.begun() && !run.lost_state()) rest.push_back(run);
+  }
+  while (const auto next = latest(rest)) {
+    sorted.push_back(*next);
+    std::erase_if(rest, [&](const RunFolder& run) { return run.path() == next->path(); });
+  }
+  return sorted;
 }
 
 std::optional<RunFolder> RunFolder::latest(const std::vector<RunFolder>& runs) {
@@ -123,12 +143,17 @@ bool RunFolder::lost_state() const {
   return !saved() && fs::exists(last(), ignored);
 }
 
+fs::path RunFolder::snapshot(uint64_t epoch) const {
+  return path_ / "weights" / fmt::format("epoch_{:03}.safetensors", epoch);
+}
+
 void RunFolder::remove_unused() const {
   std::error_code ignored;
   fs::remove(log(), ignored);
   fs::remove(state().parent_path() / "lock", ignored);
   for (const fs::path& folder : {state().parent_path(), last().parent_path(), path_})
     fs::remove(folder, ignored);
+  for (const fs::path& folder : made_) fs::remove(folder, ignored);
 }
 
 }  // namespace brightnet

@@ -19,6 +19,8 @@ class RunFolder {
   static RunFolder open(const std::filesystem::path& path);
   /// The runs `wanted`, `wanted`-2, … that can be resumed or begun again.
   static std::vector<RunFolder> numbered(const std::filesystem::path& wanted);
+  /// The runs directly below a folder that can be resumed or begun again, the one that was saved last first.
+  static std::vector<RunFolder> below(const std::filesystem::path& folder);
   /// Of several, the one that was saved last; one without a state counts from when it was begun.
   static std::optional<RunFolder> latest(const std::vector<RunFolder>& runs);
 
@@ -27,7 +29,7 @@ class RunFolder {
   bool saved() const;
   /// Whether the state is gone that was saved with the last weights: not a run to be begun again.
   bool lost_state() const;
-  /// Removes what create() made and `log()`, and the folder if that leaves it empty.
+  /// Removes what create() made and `log()`, and each folder that this leaves empty.
   void remove_unused() const;
 
   const std::filesystem::path& path() const { return path_; }
@@ -37,6 +39,8 @@ class RunFolder {
   std::filesystem::path last() const { return path_ / "weights" / "last.safetensors"; }
   /// The mean of the best evaluations' weights; only when it scores better than the best.
   std::filesystem::path averaged() const { return path_ / "weights" / "averaged.safetensors"; }
+  /// Those after an epoch, where the run keeps them (train.save_epochs).
+  std::filesystem::path snapshot(uint64_t epoch) const;
   /// What a run that is begun again starts from, as assignments of a configuration.
   std::filesystem::path start() const { return path_ / "state" / "start.txt"; }
   std::filesystem::path state() const { return path_ / "state" / "state.safetensors"; }
@@ -47,6 +51,7 @@ class RunFolder {
  private:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;
+  std::vector<std::filesystem::path> made_ = {};  ///< folders around it that create() made, the inner ones first
 };
 
 }  // namespace brightnet

@@ -258,6 +258,8 @@ MatchReport read_safetensors(const TrainOptions& train, const Model& model,
   if (!theirs) return report;
   const std::string told = describe_classes(theirs->classes, classes, model, match.relation);
   if (!told.empty()) log::info("  {}", told);
+  if (const std::string other_case = describe_other_case(theirs->classes, classes); !other_case.empty())
+    log::warn("{}", other_case);
   if (match.relation == ClassRelation::other) predictions = predictions_of(train.weights, *theirs);
   return report;
 }

@@ -47,6 +47,12 @@ Overrides NamedRun::overrides() const {
   if (!named_.model.empty()) all.insert(all.begin(), "--model:model=" + yaml_quoted(named_.model));
   if (!named_.data.empty()) overrides.data = recognized()->options;
   if (divides()) overrides.fold = validation_fold;
+  if (!named_.size.empty()) {
+    all.push_back("--size:train.size=" + named_.size);
+    // In the place of the sizes in the file, but not of those of a setting.
+    all.insert(all.begin(), "--size:train.sizes=[]");
+  }
+  if (named_.batch != 0) all.push_back("--batch:train.batch=" + std::to_string(named_.batch));
   if (!named_.fold.empty()) all.push_back("--fold:data.fold=" + yaml_quoted(named_.fold));
   if (!named_.precision.empty())
     all.push_back("--precision:train.precision=" + yaml_quoted(named_.precision));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/files.h"
 #include "layers/model/writer.h"
@@ -27,20 +28,19 @@ bool sets_length(const std::string& key) {
 bool may_change(const std::string& key) {
   return sets_length(key) ||
          begins_with_any(key, {"name", "loader.", "evaluate.", "data.root", "train.log_every",
-                               "train.save_every", "train.patience", "train.average", "train.memory_fraction",
-                               "train.micro_batch", "train.comm_timeout", "train.restarts", "train.overlap",
-                               "train.graph", "train.recompute"});
+                               "train.save_every", "train.save_epochs", "train.patience", "train.average",
+                               "train.memory_fraction", "train.micro_batch", "train.comm_timeout",
+                               "train.restarts", "train.overlap", "train.graph", "train.recompute"});
 }
 
 void refuse_changes(const RunConfig& before, const RunConfig& after) {
   if (after.train.minutes > 0 && after.train.minutes != before.train.minutes) {
-    throw InputError(
-        before.train.minutes > 0
-            ? "a run cannot be given another time limit: its learning rate decays with the first"
-            : "a run that has begun cannot be given a time limit",
-        "--resume",
-        "Give it a length instead, --set train.minutes=0 --set train.epochs=N, or start a new run "
-        "with --weights weights/last.safetensors");
+    throw InputError(before.train.minutes > 0
+                         ? "a run cannot be given another time limit: its learning rate decays with the first"
+                         : "a run that has begun cannot be given a time limit",
+                     "--resume",
+                     "Give it a length instead, --epochs N --set train.minutes=0, or start a new run "
+                     "with --weights weights/last.safetensors");
   }
   for (const auto& [key, old_value, new_value] : compare(before, after)) {
     if (may_change(key)) continue;
@@ -116,6 +116,18 @@ bool is_other_model(const OpenRun& run, const Model& model) {
   }
 }
 
+/// What there is to resume, for somebody who has named none of it.
+std::string runs_here() {
+  constexpr size_t most = 5;
+  std::vector<std::string> names;
+  for (const RunFolder& folder : RunFolder::below("runs")) names.push_back(folder.path().string());
+  if (names.empty()) return "There is no run below runs/.";
+  const std::string newest = names[0];
+  const std::string more = names.size() > most ? fmt::format(" and {} more", names.size() - most) : "";
+  names.resize(std::min(names.size(), most));
+  return fmt::format("Here are, the newest first, {}{}: --resume {}.", fmt::join(names, ", "), more, newest);
+}
+
 }  // namespace
 
 RunRequest with_run_found(const RunRequest& request) {
@@ -127,8 +139,9 @@ RunRequest with_run_found(const RunRequest& request) {
     fs::path wanted = request.out;
     if (wanted.empty()) {
       if (!names_configuration(request)) {
-        throw InputError("there is nothing to resume", "--resume",
-                         "Name a run's folder (--resume runs/NAME) or the configuration it began with.");
+        throw InputError(
+            "there is nothing to resume: no run was named", "--resume",
+            "Name a run's folder (--resume runs/NAME) or the configuration it began with. " + runs_here());
       }
       found.loaded = load_run_config(request.config, request.overrides);
       wanted = fs::path("runs") / found.loaded->name;
@@ -137,8 +150,9 @@ RunRequest with_run_found(const RunRequest& request) {
     for (const RunFolder& folder : RunFolder::numbered(wanted)) runs.push_back(folder);
     const auto latest = RunFolder::latest(runs);
     if (!latest) {
-      throw InputError("there is no run to resume", wanted.string(),
-                       "Give its folder: --resume runs/NAME. Without --resume a new run begins.");
+      throw InputError(
+          "there is no run to resume", wanted.string(),
+          "Give its folder: --resume runs/NAME. Without --resume a new run begins. " + runs_here());
     }
     found.resume = latest->path().string();
   }

@@ -1,9 +1,13 @@
 #include "train/setup/run_data.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
 
 #include "core/enum_names.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "data/split/fold.h"
@@ -15,6 +19,29 @@ Dataset with_problems_said(Dataset dataset, bool speaks) {
   const std::string problems = summarize(dataset.problems);
   if (speaks && !problems.empty()) log::warn("{}", problems);
   return dataset;
+}
+
+/// The images with the least hashes of their paths: they depend on nothing but these, and those of a smaller share are
+/// among those of a larger one.
+Dataset with_fraction(Dataset training, const DataOptions& data, bool speaks) {
+  const size_t all = training.images.size();
+  const auto kept =
+      std::max<size_t>(1, static_cast<size_t>(std::lround(data.fraction * static_cast<double>(all))));
+  if (data.fraction >= 1 || kept >= all) return training;
+  std::vector<std::pair<uint64_t, size_t>> ranked;
+  for (size_t i = 0; i < all; ++i) {
+    // As the data set names it, wherever its folder is.
+    const std::string name = training.images[i].file.lexically_relative(data.root).string();
+    ranked.emplace_back(hash_text(name), i);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  ranked.resize(kept);
+  std::sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::vector<ImageRecord> images;
+  for (const auto& [hash, image] : ranked) images.push_back(std::move(training.images[image]));
+  training.images = std::move(images);
+  if (speaks) log::info("{} of {} training images are trained on (data.fraction).", kept, all);
+  return training;
 }
 
 }  // namespace
@@ -29,10 +56,12 @@ RunData read_run_data(const RunConfig& config, bool speaks) {
                 fold.training.images.size() + fold.validation.images.size(), fold.training.images.size(),
                 fold.validation.images.size());
     }
-    return {with_problems_said(std::move(fold.training), speaks), std::move(fold.validation)};
+    return {with_fraction(with_problems_said(std::move(fold.training), speaks), config.data, speaks),
+            std::move(fold.validation)};
   }
   check_place(config.data, Split::val);
-  Dataset training = with_problems_said(read_dataset(config.data, Split::train), speaks);
+  Dataset training =
+      with_fraction(with_problems_said(read_dataset(config.data, Split::train), speaks), config.data, speaks);
   return {std::move(training), with_problems_said(read_dataset(config.data, Split::val), speaks)};
 }
 
@@ -46,7 +75,8 @@ Dataset read_split(const RunConfig& config, Split split, bool speaks) {
     RunData data = read_run_data(config, speaks);
     return std::move(split == Split::train ? data.training : data.validation);
   }
-  return with_problems_said(read_dataset(config.data, split), speaks);
+  Dataset dataset = with_problems_said(read_dataset(config.data, split), speaks);
+  return split == Split::train ? with_fraction(std::move(dataset), config.data, speaks) : dataset;
 }
 
 Dataset training_images(const RunConfig& config, Dataset pictures, bool speaks) {

@@ -9,8 +9,8 @@
 
 namespace brightnet {
 
-/// What a run trains on and what it is validated on: data.train and data.val or, with data.fold, the parts
-/// of both.
+/// What a run trains on, of which data.fraction may leave a share, and what it is validated on: data.train and data.val
+/// or, with data.fold, the parts of both.
 struct RunData {
   Dataset training, validation;
 };

@@ -106,14 +106,14 @@ void say_over(const RunConfig& config, const RunFolder& folder, const Progress& 
   }
   log::info(
       "This run is finished: all its {} are done. To make it longer: brightnet train --resume {} "
-      "--set {}; the learning rate then rises to what it is in the middle of so long a run. To start a new "
+      "{}; the learning rate then rises to what it is in the middle of so long a run. To start a new "
       "run from its weights: --weights {}.",
       config.train.iterations > 0 ? fmt::format("{} iterations", progress.iteration)
                                   : fmt::format("{} epochs", progress.epoch),
       folder.path().string(),
-      config.train.minutes > 0      ? fmt::format("train.minutes=0 --set train.epochs={}", 2 * progress.epoch)
-      : config.train.iterations > 0 ? fmt::format("train.iterations={}", 2 * progress.iteration)
-                                    : fmt::format("train.epochs={}", 2 * progress.epoch),
+      config.train.minutes > 0      ? fmt::format("--epochs {} --set train.minutes=0", 2 * progress.epoch)
+      : config.train.iterations > 0 ? fmt::format("--set train.iterations={}", 2 * progress.iteration)
+                                    : fmt::format("--epochs {}", 2 * progress.epoch),
       folder.last().string());
 }
 

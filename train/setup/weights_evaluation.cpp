@@ -45,25 +45,30 @@ WeightsEvaluation::WeightsEvaluation(const WeightsReportOptions& options, const 
     throw InputError("tiles are all of one shape, so rectangular batches have no effect", "--rect",
                      "Leave it out.");
   }
-  backend_ = open_device(device.name, config_.train.precision.value_or(device.fast.precision));
+  const bool exported = is_onnx(options.weights.weights);
+  if (!exported) backend_ = open_device(device.name, config_.train.precision.value_or(device.fast.precision));
   dataset_ = read_split(config_, parse_split(options.split), ranks.leads());
   choose_automatic(config_, run_facts(config_, nullptr, dataset_, device, ranks));
   // No rank has more images than this, so a larger batch would only waste memory.
   const auto share = (std::ssize(dataset_.images) + ranks.size() - 1) / ranks.size();
   const int batch =
       config_.data.tiles ? options.batch : static_cast<int>(std::min<int64_t>(options.batch, share));
-  inference_.emplace(open_weights(dataset_.classes), *backend_, config_.train.precision, batch,
-                     InputSize(options.height, options.width), true);
+  const InputSize size(options.height, options.width);
+  exported ? inference_.emplace(open_exported(options.weights, size, options.device, options.run.precision))
+           : inference_.emplace(open_weights(dataset_.classes), *backend_, config_.train.precision, batch,
+                                size, true);
   match_classes_by_name(options.weights.weights.string(), ranks.leads());
   options_ = {.nms = for_model(config_.evaluate.nms, inference_->trained().model),
               .workers = std::max(1, config_.loader.workers.value()),
               .tiles = config_.data.tiles};
-  if (options.rect) options_.rect = inference_->begin_rect();
+  if (options.rect) inference_->begin_rect();
+  options_.rect = options.rect;
+  if (options.augment) options_.views = inference_->views();
 }
 
 std::optional<Metrics> WeightsEvaluation::run(const DetectionSink& sink, Communicator& ranks) {
   const auto metrics =
-      evaluate(inference_->network(), dataset_, inference_->fit(), options_, sink, evaluation_ranks(ranks));
+      evaluate(inference_->engine(), dataset_, inference_->fit(), options_, sink, evaluation_ranks(ranks));
   // A loss may overflow in 16 bits while the detections are good.
   const bool numbers = !metrics || !metrics->loss || std::isfinite(metrics->loss->total());
   if (!numbers && !(metrics->AP50 > 0)) {
@@ -90,9 +95,13 @@ void WeightsEvaluation::match_classes_by_name(const std::string& weights, bool s
     return;
   }
   if (match.relation != ClassRelation::reordered) {
+    const std::string other_case = describe_other_case(trained, dataset_.classes);
     throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
                                  enumerated(trained), enumerated(dataset_.classes)),
-                     weights, "Evaluate them on data with the classes they were trained for, in any order.");
+                     weights,
+                     !other_case.empty()
+                         ? other_case
+                         : "Evaluate them on data with the classes they were trained for, in any order.");
   }
   if (speaks) {
     log::info("The data set lists the classes as {}, the weights as {}: they are matched by name.",

@@ -4,14 +4,17 @@
 
 #include "brightnet/evaluate.h"
 #include "core/json.h"
+#include "core/log.h"
 #include "core/progress_line.h"
 #include "detect/evaluate/metrics_json.h"
 #include "detect/evaluate/metrics_table.h"
 #include "detect/open_weights.h"
 #include "formats/darknet/cfg.h"
 #include "formats/darknet/weights.h"
+#include "formats/weights.h"
 #include "train/distributed/agreement.h"
 #include "train/report/progress_text.h"
+#include "train/run/run_folder.h"
 #include "train/setup/eval_pictures.h"
 #include "train/setup/named_run.h"
 #include "train/setup/preparation.h"
@@ -19,6 +22,8 @@
 
 namespace brightnet {
 namespace {
+
+namespace fs = std::filesystem;
 
 /// If the configuration is a .cfg, it is also the default .cfg of the weights.
 TrainedModel load_weights(const WeightsReportOptions& options, const std::vector<std::string>& classes) {
@@ -29,27 +34,54 @@ TrainedModel load_weights(const WeightsReportOptions& options, const std::vector
   return open_weights(files);
 }
 
-std::filesystem::path plots_folder(const WeightsReportOptions& options, const RunConfig& config) {
-  if (!options.plots.empty()) return options.plots;
-  return std::filesystem::path("runs") / "eval" / (config.name + '-' + options.split);
+/// Where neither a configuration nor data are named: the run that made the weights, by whose folder they lie, says them.
+WeightsReportOptions with_data_of_run(WeightsReportOptions options, bool speaks) {
+  Configuration& run = options.run;
+  if (!run.config.empty() || !run.data.empty() || options.weights.weights.empty()) return options;
+  const fs::path weights = fs::absolute(weights_of_run(options.weights.weights));
+  const RunFolder folder = RunFolder::at(fs::proximate(weights.parent_path().parent_path()));
+  if (!folder.begun() || weights.parent_path().filename() != folder.best().parent_path().filename()) {
+    throw InputError(
+        "no data set was named, and these weights do not lie in the folder of the run that made them",
+        options.weights.weights.string(),
+        "Name the data: --data DATA, or a CONFIG.yaml. In runs/NAME/weights they are those of the run.");
+  }
+  run.config = folder.config().string();
+  const RunConfig config = NamedRun(run).load(false);
+  std::error_code failed;
+  if (!fs::is_directory(config.data.root, failed)) {
+    throw InputError(
+        "the data of the run that made these weights are not there any more: " + config.data.root, run.config,
+        "Name the folder in which they are now, --set data.root=FOLDER, or other data, --data DATA.");
+  }
+  if (speaks) log::info("Data: those of the run {}, {}.", folder.path().string(), config.data.root);
+  return options;
 }
 
-Answer answer_of(const Metrics& metrics, const std::string& split, const DataOptions& data) {
+fs::path plots_folder(const WeightsReportOptions& options, const RunConfig& config) {
+  if (!options.plots.empty()) return options.plots;
+  return fs::path("runs") / "eval" / (config.name + '-' + options.split);
+}
+
+Answer answer_of(const Metrics& metrics, const std::string& split, bool augmented, const DataOptions& data) {
   Json answer = to_json(metrics);
   answer["split"] = split;
   if (data.fold) answer["fold"] = to_text(data.fold);
+  if (augmented) answer["augmented"] = true;
   if (data.tiles) answer["tiles"] = to_text(data.tiles);
   return {metrics_table(metrics) + '\n', to_text(answer)};
 }
 
 }  // namespace
 
-Answer report_weights(const WeightsReportOptions& options, Ranks& all) {
+Answer report_weights(const WeightsReportOptions& asked, Ranks& all) {
   Communicator& ranks = all.communicator();
+  WeightsReportOptions options = asked;
   std::optional<WeightsEvaluation> evaluation;
   std::optional<EvalPictures> pictures;
   const RankDevice device = common_device(all, options.device);
   prepare_together(ranks, [&] {
+    options = with_data_of_run(asked, ranks.leads());
     if (ranks.leads()) NamedRun(options.run).say_data();
     evaluation.emplace(
         options, [&](const auto& classes) { return load_weights(options, classes); }, device, ranks);
@@ -71,7 +103,7 @@ Answer report_weights(const WeightsReportOptions& options, Ranks& all) {
   if (pictures) {
     pictures->write(metrics, fmt::format("{}, {} split", options.weights.weights.string(), options.split));
   }
-  return ranks.leads() ? answer_of(metrics, options.split, config.data) : Answer();
+  return ranks.leads() ? answer_of(metrics, options.split, options.augment, config.data) : Answer();
 }
 
 }  // namespace brightnet

@@ -200,4 +200,10 @@ std::string list_searched_keys() {
   return text;
 }
 
+std::vector<std::string> searched_keys() {
+  std::vector<std::string> names;
+  for (const TunedKey& key : tunable_keys()) names.emplace_back(key.name);
+  return names;
+}
+
 }  // namespace brightnet

@@ -96,7 +96,7 @@ TEST(GrowingTraining, AnInterruptedRunLeavesWeightsForTheSizeTheyWereTrainedAt) 
   const auto backend = make_cpu_backend();
   InferenceNetwork network(load_trained_model(growth.training.folder.best()), *backend, Precision::fp32, 2,
                            {}, true);
-  const auto metrics = evaluate(network.network(), growth.training.val, network.fit(), {});
+  const auto metrics = evaluate(network.engine(), growth.training.val, network.fit(), {});
   ASSERT_TRUE(metrics);
   EXPECT_NEAR(metrics->loss->box, growth.watcher.losses.at(0), 1e-5 * metrics->loss->box);
 }

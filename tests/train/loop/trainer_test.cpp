@@ -38,7 +38,7 @@ TEST(Trainer, TakesExactlyThePlannedMemory) {
 TEST(Trainer, EndsInTheSameWeightsHoweverOftenItWasInterrupted) {
   SmallRun run;
   // 12 images in batches of 4: three steps an epoch.
-  const RunConfig config = run.load({"train.epochs=3"});
+  const RunConfig config = run.load({"train.epochs=3", "train.save_epochs=2"});
   SmallTraining whole(config, run.folder() / "whole");
   ASSERT_EQ(whole.make().run(), TrainingEnd::finished);
 
@@ -60,6 +60,9 @@ TEST(Trainer, EndsInTheSameWeightsHoweverOftenItWasInterrupted) {
   }
   EXPECT_EQ(tensors_of(whole.folder.last()), tensors_of(parts / "weights/last.safetensors"));
   EXPECT_EQ(tensors_of(whole.folder.best()), tensors_of(parts / "weights/best.safetensors"));
+  EXPECT_EQ(tensors_of(whole.folder.snapshot(2)), tensors_of(parts / "weights/epoch_002.safetensors"));
+  EXPECT_NE(tensors_of(whole.folder.snapshot(2)), tensors_of(whole.folder.last()));
+  for (const uint64_t epoch : {1, 3}) EXPECT_FALSE(fs::exists(whole.folder.snapshot(epoch))) << epoch;
   EXPECT_EQ(read_metrics_csv(whole.folder.metrics()).rows.size(), 3u);
   const auto table = read_metrics_csv(parts / "metrics.csv");
   ASSERT_EQ(table.rows.size(), 3u);
@@ -297,7 +300,7 @@ TEST(Trainer, LeavesARunFolderAsPeopleExpectIt) {
   SmallTraining training(run.load(), run.folder() / "out");
   training.make().run();
   for (const char* name : {"weights/best.safetensors", "weights/last.safetensors", "state/state.safetensors",
-                           "metrics.csv", "results.png", "pr_curve.png", "confusion_matrix.png",
+                           "metrics.csv", "results.png", "labels.jpg", "pr_curve.png", "confusion_matrix.png",
                            "train_batch0.jpg", "val_pred0.jpg", "report.html"}) {
     EXPECT_TRUE(fs::exists(training.folder.file(name))) << name;
   }

@@ -156,9 +156,9 @@ TEST(Comparison, NamesHeadsByWhatTheyWereWhereverItWasGiven) {
                                       with_head("b", "{box_weight: 2, iou_loss: giou}", {})};
   const auto keys = differing_keys(runs);
   ASSERT_EQ(keys.size(), 2u) << comparison_text(runs);
-  EXPECT_EQ(keys[0].key, "head.box_weight");
-  EXPECT_EQ(keys[0].values, (std::vector<std::string>{"4", "2"}));
-  EXPECT_EQ(keys[1].key, "head.iou_loss");
+  EXPECT_EQ(keys[0].key, "head.iou_loss");
+  EXPECT_EQ(keys[1].key, "head.box_weight");
+  EXPECT_EQ(keys[1].values, (std::vector<std::string>{"4", "2"}));
 }
 
 TEST(Comparison, ANetworkForGreyImagesIsAnotherOne) {

@@ -269,7 +269,7 @@ class ThreeClasses : public ::testing::Test {
   }
   Metrics score(TrainedModel model, const Dataset& data) {
     InferenceNetwork network(std::move(model), *backend_, Precision::fp32, 2, 64);
-    return *evaluate(network.network(), data, network.fit(), {.nms = {.score = 0.001f}});
+    return *evaluate(network.engine(), data, network.fit(), {.nms = {.score = 0.001f}});
   }
   /// The values of a parameter's output channel.
   static std::vector<float> channel(const TrainedModel& model, const std::string& name, int index) {

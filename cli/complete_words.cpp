@@ -1,0 +1,151 @@
+#include "cli/complete_words.h"
+
+#include <algorithm>
+
+#include "brightnet/configuration.h"
+#include "brightnet/download.h"
+#include "brightnet/models.h"
+#include "brightnet/tune.h"
+#include "cli/command_tree.h"
+
+namespace brightnet::cli {
+namespace {
+
+using Words = std::vector<Completion::Word>;
+
+Words plain(const std::vector<std::string>& words) {
+  Words all;
+  for (const std::string& word : words) all.push_back({word, ""});
+  return all;
+}
+
+/// The first sentence or clause of a help text: there is a line for it.
+std::string in_short(const std::string& text) {
+  return text.substr(0, text.find_first_of(";:\n"));
+}
+
+/// "KEY=", or, once the key is there, "KEY=VALUE".
+Words assignments(const std::string& begun) {
+  const size_t equals = begun.find('=');
+  Words words;
+  for (const ConfigKey& key : describe_config_keys()) {
+    if (equals == std::string::npos) {
+      words.push_back({key.name + '=', in_short(key.about)});
+    } else if (begun.substr(0, equals) == key.name) {
+      for (const std::string& value : key.values) words.push_back({key.name + '=' + value, ""});
+    }
+  }
+  return words;
+}
+
+std::vector<std::string> values_of_key(const std::string& name) {
+  for (const ConfigKey& key : describe_config_keys()) {
+    if (key.name == name) return key.values;
+  }
+  return {};
+}
+
+/// Each word behind what stands before the last comma.
+Words listed(const std::string& begun, const std::vector<std::string>& words) {
+  const size_t comma = begun.rfind(',');
+  const std::string before = comma == std::string::npos ? "" : begun.substr(0, comma + 1);
+  Words all;
+  for (const std::string& word : words) all.push_back({before + word, ""});
+  return all;
+}
+
+bool has_any(const std::string& text, std::initializer_list<const char*> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const char* part) { return text.find(part) != std::string::npos; });
+}
+
+/// By what the help calls the value.
+Completion values_of(const CLI::Option& option, const std::string& begun) {
+  if (const auto choices = choices_of(option); !choices.empty()) return {plain(choices)};
+  const std::string value = value_of(option);
+  const bool files =
+      has_any(value, {"FILE", "DIR", "FOLDER", "RUN", "OUT", "DATA", "SOURCE", ".cfg", ".yaml", ".weights"});
+  if (value == "KEY.PATH=VALUE") return {assignments(begun)};
+  if (value == "KEY,...") return {listed(begun, searched_keys())};
+  if (value == "DEVICE") return {plain({"auto", "cpu", "cuda", "cuda:0"})};
+  if (value == "P") return {plain(values_of_key("train.precision"))};
+  if (value == "P,...") return {listed(begun, values_of_key("train.precision"))};
+  if (value == "NAME" || value == "FILE|NAME") return {plain(named_weights()), files};
+  if (value.starts_with("NAME|")) return {plain(named_models()), files};
+  return {{}, files};
+}
+
+const CLI::Option* option_of(const CLI::App& command, const std::string& word) {
+  const size_t equals = word.find('=');
+  return word.starts_with("--") ? command.get_option_no_throw(word.substr(0, equals)) : nullptr;
+}
+
+bool takes_value(const CLI::Option* option) {
+  return option && !value_of(*option).empty();
+}
+
+/// The command that the words name, and the option whose value comes next, if one does.
+struct Place {
+  const CLI::App* command;
+  const CLI::Option* option;
+};
+
+Place place_after(const CLI::App& app, const std::vector<std::string>& words) {
+  Place place{&app, nullptr};
+  for (const std::string& word : words) {
+    if (word.starts_with('-')) {
+      place.option = word.find('=') == std::string::npos ? option_of(*place.command, word) : nullptr;
+      if (!takes_value(place.option)) place.option = nullptr;
+      continue;
+    }
+    const bool is_value = std::exchange(place.option, nullptr) != nullptr;
+    if (is_value) continue;
+    for (const CLI::App* command : commands_of(*place.command)) {
+      if (command->get_name() != word) continue;
+      place.command = command;
+      break;
+    }
+  }
+  return place;
+}
+
+Completion completion_of(const CLI::App& app, const std::vector<std::string>& words) {
+  const std::string& begun = words.back();
+  const auto [command, option] = place_after(app, {words.begin(), words.end() - 1});
+  const size_t equals = begun.find('=');
+  if (const CLI::Option* of_word = option_of(*command, begun); equals != std::string::npos && of_word) {
+    Completion values = values_of(*of_word, begun.substr(equals + 1));
+    for (auto& [word, about] : values.words) word = begun.substr(0, equals + 1) + word;
+    return values;
+  }
+  if (begun.starts_with('-')) {
+    Completion options;
+    for (const CLI::Option* each : options_of(*command))
+      options.words.push_back({name_of(*each), in_short(each->get_description())});
+    return options;
+  }
+  if (option) return values_of(*option, begun);
+  Completion next;
+  for (const CLI::App* each : commands_of(*command))
+    next.words.push_back({each->get_name(), in_short(each->get_description())});
+  if (!next.words.empty()) return next;
+  for (const CLI::Option* positional : positionals_of(*command)) {
+    const Completion values = values_of(*positional, begun);
+    next.words.insert(next.words.end(), values.words.begin(), values.words.end());
+    next.files |= values.files;
+  }
+  return next;
+}
+
+}  // namespace
+
+Completion complete(const CLI::App& app, const std::vector<std::string>& words) {
+  std::vector<std::string> all = words;
+  if (all.size() > 1 && all[0] == "help") all.erase(all.begin());
+  if (all.empty()) all.emplace_back();
+  Completion found = completion_of(app, all);
+  std::erase_if(found.words, [&](const auto& one) { return !one.word.starts_with(all.back()); });
+  return found;
+}
+
+}  // namespace brightnet::cli

@@ -1,0 +1,28 @@
+// The keys that a struct's fields() describes (core/config.h), for whoever lists them: completion, and "did you mean".
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+
+namespace brightnet {
+
+struct ListedField {
+  std::string key;  ///< "size", or in a section "train.size"
+  std::string doc;
+  std::vector<std::string>
+      values;  ///< the words that it takes; one that takes others as well has `auto` at most
+};
+
+/// All of them, also those that may be left out, in the order of fields().
+std::vector<ListedField> list_fields(const std::function<void(Fields&)>& visit);
+
+template <typename Struct>
+std::vector<ListedField> fields_of() {
+  Struct any;
+  return list_fields([&any](Fields& f) { any.fields(f); });
+}
+
+}  // namespace brightnet

@@ -1,0 +1,48 @@
+#include "train/report/label_plot.h"
+
+#include <gtest/gtest.h>
+
+namespace brightnet {
+namespace {
+
+Dataset with_boxes(std::vector<Annotation> boxes, int classes = 2) {
+  Dataset dataset;
+  for (int i = 0; i < classes; ++i) dataset.classes.push_back("class " + std::to_string(i));
+  dataset.images.push_back({"none.jpg", 0, 100, 100, std::move(boxes)});
+  return dataset;
+}
+
+/// How many pixels differ.
+int difference(const cv::Mat& a, const cv::Mat& b) {
+  cv::Mat other;
+  cv::absdiff(a, b, other);
+  return cv::countNonZero(other.reshape(1));
+}
+
+TEST(LabelPlot, ShowsWhereBoxesAreAndOfWhichClass) {
+  const cv::Mat left = plot_labels(with_boxes({{10, 10, 30, 30, 0}})),
+                right = plot_labels(with_boxes({{70, 10, 90, 30, 0}})),
+                large = plot_labels(with_boxes({{0, 0, 90, 90, 0}})),
+                other = plot_labels(with_boxes({{10, 10, 30, 30, 1}}));
+  EXPECT_GT(left.cols, 1000);
+  for (const cv::Mat& picture : {right, large, other}) {
+    ASSERT_EQ(picture.size(), left.size());
+    EXPECT_GT(difference(picture, left), 100);
+  }
+}
+
+TEST(LabelPlot, LeavesCrowdsOutAndTakesAnyNumberOfBoxesAndClasses) {
+  Annotation crowd{10, 10, 30, 30, 0};
+  crowd.crowd = true;
+  const cv::Mat none = plot_labels(with_boxes({crowd}));
+  EXPECT_EQ(difference(none, plot_labels(with_boxes({}))), 0);
+  std::vector<Annotation> many;
+  for (int i = 0; i < 5000; ++i) {
+    const auto at = static_cast<float>(i % 80);
+    many.push_back({at, at, at + 20, at + 10, i % 100});
+  }
+  EXPECT_FALSE(plot_labels(with_boxes(many, 100)).empty());
+}
+
+}  // namespace
+}  // namespace brightnet
