@@ -10,6 +10,7 @@
 #include "core/processors.h"
 #include "core/progress.h"
 #include "kernels/cuda/convolution_timing.h"
+#include "kernels/cuda/installation.h"
 #include "kernels/cuda/libraries.h"
 
 namespace cudnn_frontend {
@@ -301,6 +302,15 @@ bool ConvolutionEngines::try_run(const ConvolutionEngine& engine, const Trial& t
   if (try_execute(engine, pointers, trial.workspace, trial.stream).is_bad()) return false;
   if (engine.variant.elsewhere) engine.variant.elsewhere(pointers, trial.workspace.data, trial.stream);
   return true;
+}
+
+SumEngines sum_engines(int gpu) {
+  const SharedLibrary& library = cudnn_library();
+  if (!library.loaded()) return {};
+  fe::cudnn_dlhandle = library.handle();
+  const auto card = std::make_shared<fe::DeviceProperties>();
+  if (card->set_device_id(gpu).build().is_bad()) return {};
+  return {has_engines_with_sums(DType::f16, card), has_engines_with_sums(DType::bf16, card)};
 }
 
 }  // namespace brightnet::cuda

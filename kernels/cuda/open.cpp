@@ -1,9 +1,7 @@
 // Opens a GPU. The installation is checked first, so that problems are reported with their cause and remedy.
 #include "kernels/cuda/convolution.h"
-#include "kernels/cuda/convolution_graph.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/installation.h"
-#include "kernels/cuda/libraries.h"
 
 namespace brightnet::cuda {
 
@@ -20,15 +18,6 @@ std::unique_ptr<Backend> make_backend(const DeviceChoice& choice) {
                              .deterministic = choice.deterministic};
   return std::make_unique<CudaBackend>("cuda:" + std::to_string(choice.index) + " (" + gpu.name + ')',
                                        cudnn_convolutions(options));
-}
-
-SumEngines sum_engines(int gpu) {
-  const SharedLibrary& library = cudnn_library();
-  if (!library.loaded()) return {};
-  cudnn_frontend::cudnn_dlhandle = library.handle();
-  const auto card = std::make_shared<cudnn_frontend::DeviceProperties>();
-  if (card->set_device_id(gpu).build().is_bad()) return {};
-  return {has_engines_with_sums(DType::f16, card), has_engines_with_sums(DType::bf16, card)};
 }
 
 std::unique_ptr<Backend> make_planning_backend(Precision precision) {
