@@ -134,20 +134,13 @@ else
 fi
 step 0 "in 16 images|Pictures: found|shapes/images/val/| ms" brightnet detect \
   --weights runs/mine/weights/best.safetensors --source shapes/images/val --conf 0.01 --out found
-step 0 " (0.|!circle 0." brightnet detect --weights runs/mine --source shapes/images/val --conf 0.01 --scores --no-save
+step 0 " (0." brightnet detect --weights runs/mine --source shapes/images/val --conf 0 --max-det 2 --scores --no-save
 step 0 "in 16 images" brightnet detect --weights runs/mine --source shapes/images/val --conf 0.01 --class-agnostic \
   --line-width 3 --hide-labels --out plain
 # shellcheck disable=SC2016
 step 0 "!ms|!images" bash -c '"$0" detect --weights runs/mine --source shapes/images/val --no-save --quiet' "$program"
 step 2 "there is no display" env -u DISPLAY -u WAYLAND_DISPLAY "$program" detect --weights runs/mine \
   --source shapes/images/val --show --no-save
-# Results are on standard output, all else on standard error.
-# shellcheck disable=SC2016
-step 0 "mAP@0.5|Best weights|!epoch 1/2" bash -c \
-  '"$0" train mine.yaml --out apart --set train.epochs=2 "$@" 2>/dev/null' "$program" "${quick[@]}"
-# shellcheck disable=SC2016
-step 0 "epoch 1/2|!mAP@0.5" bash -c \
-  '"$0" train mine.yaml --out apart --set train.epochs=2 "$@" 2>&1 >/dev/null' "$program" "${quick[@]}"
 
 # --- Stopping, resuming, training longer ------------------------------------------------------------------------------
 step 0 "This run is finished|--epochs 8" brightnet train mine.yaml --resume
@@ -178,6 +171,14 @@ step 2 "there is no run to resume" brightnet train mine.yaml --out nowhere --res
 step 0 "AP50" brightnet eval mine.yaml --weights runs/mine
 step 0 "" brightnet detect --weights runs/mine --source shapes/images/val --no-save
 step 0 "Weights of|runs/mine/weights/" brightnet train mine.yaml --weights runs/mine --out from-run --set train.iterations=1
+
+# Results are on standard output, all else on standard error.
+# shellcheck disable=SC2016
+step 0 "mAP@0.5|Best weights|!epoch 1/2" bash -c \
+  '"$0" train mine.yaml --out apart --set train.epochs=2 "$@" 2>/dev/null' "$program" "${quick[@]}"
+# shellcheck disable=SC2016
+step 0 "epoch 1/2|!mAP@0.5" bash -c \
+  '"$0" train mine.yaml --out apart --set train.epochs=2 "$@" 2>&1 >/dev/null' "$program" "${quick[@]}"
 
 # --- Words from elsewhere ----------------------------------------------------------------------------------------------
 step 2 "there is no option '--imgsz': brightnet says --size" brightnet train mine.yaml --imgsz 416

@@ -49,7 +49,7 @@ TEST_F(Streams, AreTheSameInEveryCommand) {
   expect({"export", "--weights", weights, "--format", "onnx", "--out", "a.onnx"}, {"Wrote a.onnx"});
   expect({"export", "--describe", "a.onnx"}, {"circle"});
   expect({"compare", "runs/run", "runs/run"}, {"run", "Plot of the curves"});
-  expect({"memory", "model.yaml", "--batch", "1", "--size", "64"}, {"total"});
+  expect({"memory", "model.yaml", "--batch", "1", "--size", "64"}, {"peak"});
   expect({"bench", "model.yaml", "--batch", "1", "--size", "64", "--seconds", "0.05", "--precision", "fp32",
           "--steps-only"},
          {"images/s"});
