@@ -22,6 +22,8 @@ class Step(TypedDict):
 
 
 class ClassScores(TypedDict):
+    """Of one class."""
+
     name: str
     AP: float
     AP50: float
