@@ -96,7 +96,6 @@ int Network::image_channels() const {
 }
 
 void Network::make_layers() {
-  const Model& model = *setup_.model;
   x_ = {nullptr, {setup_.batch, setup_.height, setup_.width, image_channels()}, stored_type(network_input)};
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
     Node& node = nodes_[i];
