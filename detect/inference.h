@@ -31,6 +31,8 @@ class InferenceNetwork {
 
   /// What computes it: one of our own for inputs of any size of the same batch.
   InferenceEngine& engine() { return *engine_; }
+  /// The network itself, for inputs of size(); not of an exported one.
+  Network& network() { return network(size()); }
   /// Without its values, which are in the device's memory.
   const TrainedModel& trained() const { return trained_; }
   InputSize size() const { return engine_->size(); }
