@@ -159,6 +159,7 @@ const std::set<std::string>& what_the_program_includes() {
       "core/error.h",
       "core/log.h",
       "core/printable.h",
+      "core/progress_line.h",
       // The words of --size.
       "core/input_size.h",
       // Which files --out may name, without --force.
