@@ -24,7 +24,8 @@ namespace {
 namespace fe = cudnn_frontend;
 
 constexpr double seconds_between_messages = 20;
-constexpr size_t most_makers = 8;  ///< threads that make engines: each has a handle, which takes memory of the GPU
+constexpr size_t most_makers =
+    8;  ///< threads that make engines: each has a handle, which takes memory of the GPU
 
 std::string cudnn_version() {
   const size_t v = fe::detail::get_backend_version();
@@ -149,8 +150,8 @@ void ConvolutionEngines::make_expected() {
   }
   expected_.clear();
   if (compiled > 0) {
-    log::info("cuDNN compiled {} of the {} engines that an earlier run chose, which took {:.1f} s.",
-              compiled, all.size(), seconds_now() - began);
+    log::info("cuDNN compiled {} of the {} engines that an earlier run chose, which took {:.1f} s.", compiled,
+              all.size(), seconds_now() - began);
   }
 }
 
