@@ -80,9 +80,11 @@ nlohmann::json quantization_to_json(const Model& model, const Quantization& quan
 
 Quantization quantization_from_json(const Model& model, const nlohmann::json& all) {
   Quantization quantization(model.layers.size());
+  size_t known = 0;
   for (size_t i = 0; i < quantization.size(); ++i) {
     const auto found = all.find(model.layers[i].name);
     if (found == all.end()) continue;
+    ++known;
     LayerQuantization& layer = quantization[i];
     if (found->contains("output")) layer.output = range_from_json(found->at("output"));
     if (found->contains("before_activation"))
@@ -90,6 +92,8 @@ Quantization quantization_from_json(const Model& model, const nlohmann::json& al
     if (found->contains("weight_scales"))
       layer.weight_scales = found->at("weight_scales").get<std::vector<float>>();
   }
+  if (known != all.size())
+    throw InputError("its metadata 'quantization' name layers that its model does not have");
   return quantization;
 }
 

@@ -25,6 +25,7 @@ void require_quantization(const NetworkSetup& setup) {
   }
   BRIGHTNET_CHECK(setup.quantization->size() == setup.model->layers.size(),
                   "a quantisation of another model");
+  BRIGHTNET_CHECK(!setup.observer, "the values of an 8-bit network are not observed");
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
-#include "detect/nms.h"
 #include "kernels/cpu/quantized_convolution.h"
+#include "kernels/math/iou.h"
 #include "tests/end_to_end/program.h"
 #include "tests/formats/realistic_model.h"
 
@@ -105,7 +105,7 @@ class OnnxRuntime : public ::testing::Test {
     int count = 0;
     for (const FoundObject& one : these) {
       count += std::any_of(others.begin(), others.end(), [&](const FoundObject& other) {
-        return one.name == other.name && box_iou(one.box, other.box) >= least;
+        return one.name == other.name && iou(one.box, other.box) >= least;
       });
     }
     return count;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -23,6 +24,10 @@ std::vector<Precision> precisions(const std::string& list, Precision fallback) {
   std::vector<Precision> all;
   std::stringstream in(list);
   for (std::string name; std::getline(in, name, ',');) all.push_back(parse_precision(name));
+  if (std::find(all.begin(), all.end(), Precision::int8) != all.end()) {
+    throw InputError("int8 is a precision of inference, and what is measured here trains", "--precision",
+                     "Measure fp32, bf16 or fp16.");
+  }
   return all;
 }
 
