@@ -11,7 +11,8 @@ namespace {
 
 /// The graph's planes, from the pixels of the inputs side by side.
 template <typename Value>
-void fill_planes(const Value* values, float scale, size_t images, size_t pixels, size_t channels, float* planes) {
+void fill_planes(const Value* values, float scale, size_t images, size_t pixels, size_t channels,
+                 float* planes) {
   for (size_t image = 0; image < images; ++image) {
     for (size_t pixel = 0; pixel < pixels; ++pixel) {
       for (size_t c = 0; c < channels; ++c)
@@ -34,7 +35,8 @@ OnnxEngine::OnnxEngine(const std::filesystem::path& file)
   if (metadata_.heads != OnnxHeads::decoded) {
     throw InputError("the outputs of this network are '" + std::string(enum_name(metadata_.heads)) +
                          "', and OpenCV, which runs it here, is asked for boxes and scores",
-                     file_, "Export it with --heads decoded, which is what `brightnet export` does by default.");
+                     file_,
+                     "Export it with --heads decoded, which is what `brightnet export` does by default.");
   }
   // Where the batch is open, OpenCV 4.6 computes all images but the first wrongly (formats/onnx/heads.cpp).
   batch_ = std::max(1, onnx_batch(file));
@@ -47,13 +49,15 @@ OnnxEngine::OnnxEngine(const std::filesystem::path& file)
   input_.create(4, shape, CV_32F);
 }
 
-std::vector<std::vector<Detection>> OnnxEngine::candidates(const void* inputs, const InputFit& fit, float score) {
+std::vector<std::vector<Detection>> OnnxEngine::candidates(const void* inputs, const InputFit& fit,
+                                                           float score) {
   const auto images = static_cast<size_t>(batch_), pixels = static_cast<size_t>(fit.size.pixels()),
              channels = static_cast<size_t>(metadata_.channels);
   if (as_darknet(fit.resize)) {
     fill_planes(static_cast<const float*>(inputs), 1, images, pixels, channels, input_.ptr<float>());
   } else {
-    fill_planes(static_cast<const uint8_t*>(inputs), 1 / 255.0f, images, pixels, channels, input_.ptr<float>());
+    fill_planes(static_cast<const uint8_t*>(inputs), 1 / 255.0f, images, pixels, channels,
+                input_.ptr<float>());
   }
   std::vector<cv::Mat> outputs;
   try {
@@ -64,8 +68,9 @@ std::vector<std::vector<Detection>> OnnxEngine::candidates(const void* inputs, c
   }
   const cv::Mat &boxes = outputs[0], &scores = outputs[1];
   const auto classes = static_cast<int>(metadata_.classes.size());
-  const bool fits = boxes.dims == 3 && scores.dims == 3 && boxes.size[0] == batch_ && scores.size[0] == batch_ &&
-                    boxes.size[1] == scores.size[1] && boxes.size[2] == 4 && scores.size[2] == classes;
+  const bool fits = boxes.dims == 3 && scores.dims == 3 && boxes.size[0] == batch_ &&
+                    scores.size[0] == batch_ && boxes.size[1] == scores.size[1] && boxes.size[2] == 4 &&
+                    scores.size[2] == classes;
   if (!fits) throw InputError("the outputs of this network are not those that its metadata describe", file_);
   std::vector<std::vector<Detection>> all(images);
   for (int image = 0; image < batch_; ++image) {
@@ -102,13 +107,14 @@ TrainedModel OnnxEngine::description() const {
   return trained;
 }
 
-std::unique_ptr<OnnxEngine> open_exported(const WeightsFiles& files, const InputSize& size, const std::string& device,
-                                          const std::string& precision) {
+std::unique_ptr<OnnxEngine> open_exported(const WeightsFiles& files, const InputSize& size,
+                                          const std::string& device, const std::string& precision) {
   const std::string file = files.weights.string();
   const auto refuse = [&](const std::string& what, const char* option) {
     throw InputError(what, file, std::string("Leave ") + option + " out, or give the .safetensors.");
   };
-  if (device != "auto" && device != "cpu") refuse("OpenCV runs an exported network on the CPU, not on " + device, "--device");
+  if (device != "auto" && device != "cpu")
+    refuse("OpenCV runs an exported network on the CPU, not on " + device, "--device");
   if (!precision.empty() && precision != enum_name(Precision::fp32))
     refuse("an exported network is computed in fp32, not in " + precision, "--precision");
   if (!files.cfg.empty() || !files.names.empty()) {
@@ -117,7 +123,9 @@ std::unique_ptr<OnnxEngine> open_exported(const WeightsFiles& files, const Input
   }
   auto engine = std::make_unique<OnnxEngine>(files.weights);
   if (size.given() && size != engine->size())
-    refuse("this network was exported for an input of " + engine->size().described() + ", not of " + size.described(), "--size");
+    refuse("this network was exported for an input of " + engine->size().described() + ", not of " +
+               size.described(),
+           "--size");
   return engine;
 }
 

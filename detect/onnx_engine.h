@@ -47,7 +47,7 @@ class OnnxEngine : public InferenceEngine {
 
 /// Opens what `--weights` names. Throws InputError for options that have no effect on it: another size than its own, a
 /// device other than the CPU, a precision other than fp32, and darknet's files.
-std::unique_ptr<OnnxEngine> open_exported(const WeightsFiles& files, const InputSize& size, const std::string& device,
-                                          const std::string& precision);
+std::unique_ptr<OnnxEngine> open_exported(const WeightsFiles& files, const InputSize& size,
+                                          const std::string& device, const std::string& precision);
 
 }  // namespace brightnet

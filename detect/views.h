@@ -13,6 +13,7 @@ namespace brightnet {
 std::vector<InferenceView> augmented_views(const InputSize& size, int stride);
 
 /// What NMS leaves of the boxes that were found in the views of one width x height image.
-std::vector<ScoredBox> merge_views(std::span<const ScoredBox> boxes, const NmsOptions& nms, int width, int height);
+std::vector<ScoredBox> merge_views(std::span<const ScoredBox> boxes, const NmsOptions& nms, int width,
+                                   int height);
 
 }  // namespace brightnet

@@ -74,6 +74,7 @@ TEST(CommandLimits, AreThoseOfTheirMeaning) {
            {"train", "--batch", "1", "0", "4096", none},
            {"tune", "--trials", "1", "0", "1000", none},
            {"tune", "--minutes", "0.01", "0", "1e4", none},
+           {"tune", "--batch", "1", "0", "4096", none},
            {"tune", "--epochs", "1", "0", "1000", none},
            {"tune", "--jobs", "1", "0", "64", none},
            {"tune", "--steps", "20", "19", "10000", "10001"},

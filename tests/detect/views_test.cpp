@@ -19,8 +19,9 @@ TEST(Views, AreTheImageAndSmallerOnesEachMirroredAsWell) {
 
 TEST(Views, AreMergedClassByClassTheBestFirst) {
   const NmsOptions nms{.iou = 0.5f, .score = 0.1f, .max_detections = 3};
-  const std::vector<ScoredBox> boxes{{10, 10, 30, 40, 0, 0.4f}, {11, 10, 30, 40, 0, 0.8f}, {10, 10, 30, 40, 1, 0.5f},
-                                     {50, 50, 60, 60, 0, 0.3f}, {70, 50, 80, 60, 0, 0.2f}, {0, 0, 5, 5, 0, 0.05f}};
+  const std::vector<ScoredBox> boxes{{10, 10, 30, 40, 0, 0.4f}, {11, 10, 30, 40, 0, 0.8f},
+                                     {10, 10, 30, 40, 1, 0.5f}, {50, 50, 60, 60, 0, 0.3f},
+                                     {70, 50, 80, 60, 0, 0.2f}, {0, 0, 5, 5, 0, 0.05f}};
   const auto merged = merge_views(boxes, nms, 100, 80);
   ASSERT_EQ(merged.size(), 3u);
   EXPECT_EQ(merged[0].score, 0.8f);

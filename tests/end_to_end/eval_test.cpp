@@ -57,7 +57,8 @@ TEST_F(Evaluated, AnExportedNetworkScoresAsItsWeights) {
     std::vector<std::string> words{"export", "--weights", "out", "--format", "onnx"};
     words.insert(words.end(), more.begin(), more.end());
     ASSERT_EQ(run(words).code, 0);
-    ASSERT_EQ(fs::exists(path("out/weights/averaged.onnx")) || fs::exists(path("out/weights/best.onnx")), true)
+    ASSERT_EQ(fs::exists(path("out/weights/averaged.onnx")) || fs::exists(path("out/weights/best.onnx")),
+              true)
         << "beside the weights";
     const std::string file = fs::exists(path("out/weights/averaged.onnx")) ? "averaged" : "best";
     const json trained = scores({"--weights", "out/weights/" + file + ".safetensors"}),
@@ -71,7 +72,8 @@ TEST_F(Evaluated, AnExportedNetworkScoresAsItsWeights) {
   ASSERT_EQ(run({"export", "--weights", best, "--format", "onnx"}).code, 0);
   const std::string onnx = "out/weights/best.onnx";
   const auto detected = [&](const std::string& weights) {
-    const ProgramResult result = run({"detect", "--weights", weights, "--source", "data/images/val", "--json", "-", "--conf", "0.05"});
+    const ProgramResult result =
+        run({"detect", "--weights", weights, "--source", "data/images/val", "--json", "-", "--conf", "0.05"});
     EXPECT_EQ(result.code, 0) << result.err;
     return json::parse(result.out);
   };

@@ -9,6 +9,14 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+TEST(ClassChannels, NamesThatDifferInCaseAloneAreSaid) {
+  EXPECT_EQ(
+      describe_other_case({"RBC", "WBC"}, {"rbc", "WBC"}),
+      "Upper and lower case count: 'rbc' is 'RBC' in the weights; name them alike, by --set data.map.rbc=RBC.");
+  EXPECT_EQ(describe_other_case({"RBC", "WBC"}, {"WBC", "RBC"}), "");
+  EXPECT_EQ(describe_other_case({"circle"}, {"square"}), "");
+}
+
 TEST(ClassMatch, IsByName) {
   EXPECT_EQ(match_classes({"a", "b"}, {"a", "b"}).relation, ClassRelation::same);
   const ClassMatch turned = match_classes({"a", "b", "c"}, {"c", "a", "b"});

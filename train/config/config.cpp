@@ -158,8 +158,9 @@ void refuse_tao_specification(const fs::path& file) {
       if (!text.starts_with(section)) continue;
       const std::string_view rest = trimmed(text.substr(std::string_view(section).size()));
       if (!rest.starts_with('{') && !rest.starts_with(':')) continue;
-      throw InputError("this is a specification of NVIDIA TAO", at_line(file, line.number),
-                       "docs/migrate.md (NVIDIA TAO) has brightnet's key for each of its; the data are named by --data.");
+      throw InputError(
+          "this is a specification of NVIDIA TAO", at_line(file, line.number),
+          "docs/migrate.md (NVIDIA TAO) has brightnet's key for each of its; the data are named by --data.");
     }
   }
 }

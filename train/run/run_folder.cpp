@@ -55,7 +55,8 @@ RunFolder RunFolder::create(const fs::path& wanted) {
   };
   std::error_code error, ignored;
   std::vector<fs::path> made;
-  for (fs::path above = clean.parent_path(); !above.empty() && !fs::exists(above, ignored); above = above.parent_path())
+  for (fs::path above = clean.parent_path(); !above.empty() && !fs::exists(above, ignored);
+       above = above.parent_path())
     made.push_back(above);
   if (clean.has_parent_path()) create_folders(clean.parent_path(), error);
   if (error) fail(error);

@@ -51,7 +51,8 @@ class RunFolder {
  private:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;
-  std::vector<std::filesystem::path> made_ = {};  ///< folders around it that create() made, the inner ones first
+  std::vector<std::filesystem::path> made_ =
+      {};  ///< folders around it that create() made, the inner ones first
 };
 
 }  // namespace brightnet

@@ -49,6 +49,15 @@ TEST_F(RunConfigFile, FindsPathsBesideTheYamlAndNamesTheRunAfterIt) {
   EXPECT_EQ(config.data.root, (folder_ / "pictures").lexically_normal().string());
 }
 
+TEST_F(RunConfigFile, ASpecificationOfTaoIsCalledThat) {
+  for (const char* text : {"random_seed: 42\nyolov4_config {\n  box_matching_iou: 0.25\n}\n",
+                           "dataset_config:\n  data_sources: []\n"}) {
+    const std::string said = failure(text);
+    EXPECT_NE(said.find("specification of NVIDIA TAO"), std::string::npos) << said;
+    EXPECT_NE(said.find("docs/migrate.md"), std::string::npos) << said;
+  }
+}
+
 TEST_F(RunConfigFile, ADataSetOfTheCommandLineWinsOverTheFilesAndGivesWayToAssignments) {
   const fs::path file = write(
       "cells.yaml",

@@ -40,7 +40,8 @@ TEST(RunData, AFractionDoesNotDependOnWhereTheDataAre) {
   const SmallRun run(20, 4);
   const auto here = trained_on(run, {"data.fraction=0.5"});
   std::filesystem::rename(run.folder() / "data", run.folder() / "elsewhere");
-  EXPECT_EQ(trained_on(run, {"data.fraction=0.5", "data.root=" + (run.folder() / "elsewhere").string()}), here);
+  EXPECT_EQ(trained_on(run, {"data.fraction=0.5", "data.root=" + (run.folder() / "elsewhere").string()}),
+            here);
 }
 
 TEST(RunData, AFractionLeavesValidationAlone) {
