@@ -100,6 +100,7 @@ class Detector:
     cannot be used.
     """
 
+    @_options.names_nearest
     def __init__(
         self,
         weights: StrPath | _brightnet.Weights,

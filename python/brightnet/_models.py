@@ -13,6 +13,7 @@ from brightnet import _brightnet, _options
 StrPath = Union[str, "os.PathLike[str]"]
 
 
+@_options.names_nearest
 def open_weights(
     weights: StrPath | _brightnet.Weights,
     *,
@@ -69,6 +70,7 @@ def _refuse_to_replace(file: pathlib.Path, replace: bool, ours: bool) -> None:
         raise _brightnet.InputError(f"{file}: this file exists. Name another with out, or give replace=True.")
 
 
+@_options.names_nearest
 def export(
     weights: StrPath | _brightnet.Weights,
     format: Literal["onnx", "darknet"] = "onnx",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import json
 import numbers
 from collections.abc import Callable, Mapping
-from typing import Any, Union
+from typing import Any, ParamSpec, TypeVar, Union
 
 from brightnet import _brightnet
 
 Size = Union[int, tuple[int, int]]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def _text(value: object) -> str:
@@ -34,18 +37,32 @@ def settings(function: Callable[..., Any], given: Mapping[str, object]) -> list[
     return [f"{key}={_text(value)}" for key, value in given.items()]
 
 
+def names_nearest(function: Callable[P, R]) -> Callable[P, R]:
+    """An unknown keyword of this function, which takes no settings, is an InputError that names the nearest one."""
+    known = inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def call(*arguments: P.args, **keywords: P.kwargs) -> R:
+        for word in keywords:
+            if word not in known:
+                raise _brightnet.InputError(_unknown(function, word))
+        return function(*arguments, **keywords)
+
+    return call
+
+
 def _unknown(function: Callable[..., Any], word: str) -> str:
     parameters = inspect.signature(function).parameters.values()
     known = {p.name: p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"}
-    for key in _brightnet.config_keys():
-        known.setdefault(key.rpartition(".")[2], f'**{{"{key}": ...}}')
-    name = "Dataset" if function.__name__ == "__init__" else function.__name__
-    nearest = difflib.get_close_matches(word, known, n=1)
-    remedy = (
-        f"Did you mean {known[nearest[0]]}?"
-        if nearest
-        else 'Values of the configuration are given by their keys: **{"train.seed": 1}.'
-    )
+    remedy = f"It has {', '.join(known)}."
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        remedy = 'Values of the configuration are given by their keys: **{"train.seed": 1}.'
+        for key in _brightnet.config_keys():
+            known.setdefault(key.rpartition(".")[2], f'**{{"{key}": ...}}')
+    nearest = difflib.get_close_matches(word, known, n=1) or [name for name in known if name.startswith(word)]
+    if nearest:
+        remedy = f"Did you mean {known[nearest[0]]}?"
+    name = function.__qualname__.partition(".")[0]  # of a class, for its __init__
     return f"{name}() has no keyword '{word}'. {remedy}"
 
 

@@ -1,15 +1,11 @@
 """What the tests of the Python module share. ctest says where the module, the program and the tree are."""
 
-import os
 import pathlib
 import subprocess
 
 import pytest
 
-try:
-    import brightnet
-except ImportError as missing:
-    pytest.skip(f"the module cannot be imported: {missing}", allow_module_level=True)
+import brightnet
 
 SOURCE = pathlib.Path(__file__).parents[2]
 PROGRAM = pathlib.Path(brightnet.__file__).parent / "bin" / "brightnet"

@@ -136,6 +136,17 @@ def test_weights_that_are_no_file_are_refused():
         brightnet.Detector("/nowhere/best.safetensors")
 
 
+def test_an_unknown_keyword_names_the_nearest(run):
+    for call, message in [
+        (lambda: brightnet.Detector(run.weights, conf=0.5), "Detector() has no keyword 'conf'. Did you mean confidence?"),
+        (lambda: brightnet.export(run.weights, opsets=1), "export() has no keyword 'opsets'. Did you mean opset?"),
+        (lambda: brightnet.open_weights(run.weights, x=1), "open_weights() has no keyword 'x'. It has weights, cfg, names, classes."),
+    ]:
+        with pytest.raises(brightnet.InputError) as error:
+            call()
+        assert str(error.value) == message
+
+
 def test_options_are_heeded(run, image):
     everything = brightnet.Detector(run.weights, device="cpu", confidence=0.01)(image)
     name = str(everything.names[0])
