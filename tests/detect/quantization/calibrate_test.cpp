@@ -193,7 +193,8 @@ TEST(Quantization, EveryKindOfLayerStandsBetween8BitConvolutions) {
     // Quantised weights serve in floating point too.
     EXPECT_LT(relative_difference(logits(calibration.quantized, made.image, Precision::fp32),
                                   logits(made.trained, made.image, Precision::fp32)),
-              0.02);
+              0.05)
+        << "but for the biases, which are corrected for what 8 bits will do";
   }
 }
 
