@@ -24,11 +24,13 @@ fs::path first_with_models(std::initializer_list<fs::path> folders) {
   return {};
 }
 
-/// From PREFIX/lib/libbrightnet.so or, on Debian, PREFIX/lib/x86_64-linux-gnu/libbrightnet.so.
+/// From PREFIX/lib/libbrightnet.so or, on Debian, PREFIX/lib/x86_64-linux-gnu/libbrightnet.so: from its real place, since the
+/// loader may name it through a link, such as Debian's /lib.
 fs::path folder_of_library() {
   Dl_info info{};
   if (::dladdr(reinterpret_cast<const void*>(&resource_folder), &info) == 0 || !info.dli_fname) return {};
-  const fs::path folder = fs::absolute(info.dli_fname).parent_path();
+  std::error_code failed;
+  const fs::path folder = fs::canonical(info.dli_fname, failed).parent_path();
   return first_with_models({folder / "../share/brightnet", folder / "../../share/brightnet"});
 }
 
