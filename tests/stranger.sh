@@ -244,13 +244,14 @@ mkdir -p empty && cd empty
 step 2 "there is nothing to resume|There is no run below runs/" brightnet train --resume
 cd ..
 step 2 "the newest first, runs/mine" brightnet train --resume
-step 0 "Skipped, as no run: |compare.png" bash -c "$program compare runs/* --out compare.png"
+mkdir -p runs/none
+step 0 "Skipped, as no run: |runs/none|compare.png" bash -c "$program compare runs/* --out compare.png"
 step 0 "compare.png" brightnet compare runs/mine runs/mine-2 --out compare.png
 step 0 "24 of 48 training images are trained on|epoch 2/2" \
   brightnet train mine.yaml --out part --epochs 2 --set data.fraction=0.5 train.save_epochs=1 "${quick[@]}"
 for file in weights/epoch_001.safetensors weights/epoch_002.safetensors labels.jpg; do exists part/$file; done
 sed 's/circle, square, triangle/Circle, square, triangle/' mine.yaml >case.yaml
-step 2 "'Circle' is 'circle' in the weights|--set data.map.Circle=circle" brightnet eval case.yaml --weights runs/mine
+step 2 "lists 'Circle'|Did you mean 'circle'?" brightnet eval case.yaml --weights runs/mine
 step 0 "train" brightnet completion bash -- tr
 step 0 "train.epochs=" brightnet completion zsh -- train --set train.epo
 step 0 "optimizer.kind=adamw" brightnet completion fish -- train --set optimizer.kind=

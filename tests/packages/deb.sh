@@ -21,7 +21,7 @@ for package in *.deb; do
   cmp "$package" "../second/$package" || fail "packed a second time, $package is another file"
   dpkg-deb -c "$package" | awk -v package="${package%%_*}" '$1 !~ /^d/ {print package, $1, $2, substr($6, 2), $7, $8}'
 done | sed -E 's/ +$//; s|/lib/[a-z0-9_]+-linux-gnu/|/lib/|; s/[0-9]+\.[0-9]+\.[0-9]+/VERSION/g; s/(so\.|libbrightnet)[0-9]+\.[0-9]+/\1MINOR/g
-  s|/brightnet/[a-z_]+\.h|/brightnet/*.h|; s|-(release\|debug)\.cmake|-CONFIGURATION.cmake|' | sort -u >../contents.txt
+  s#/doc/brightnet/(docs/.*|[A-Z]+\.md|LICENSE)#/doc/brightnet/DOCUMENTATION#; s|/brightnet/[a-z_]+\.h|/brightnet/*.h|; s|-(release\|debug)\.cmake|-CONFIGURATION.cmake|' | sort -u >../contents.txt
 diff "$here/deb_contents.txt" ../contents.txt ||
   fail "the packages hold something else than tests/packages/deb_contents.txt says (<: missing, >: new)"
 

@@ -40,7 +40,8 @@ Metrics score(const SmallTraining& training, const std::vector<float>& values) {
                    .mode = Mode::infer});
   const DeviceBuffer arena(*backend, network.memory().arena());
   network.bind(arena.data());
-  return *evaluate(network, training.val, {64, training.config.augment.letterbox},
+  NetworkEngine engine(network);
+  return *evaluate(engine, training.val, {64, training.config.augment.letterbox},
                    {.nms = for_model(training.config.evaluate.nms, training.model)});
 }
 
