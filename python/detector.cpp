@@ -96,7 +96,7 @@ struct OwnedFrames {
 }  // namespace
 
 void add_detector(nb::module_& m) {
-  nb::class_<Weights>(m, "Weights")
+  nb::class_<Weights>(m, "Weights", "A network's description, its class names and its values in memory.")
       .def_prop_ro("model", [](const Weights& weights) { return weights.model(); })
       .def_prop_ro("classes", [](const Weights& weights) { return weights.classes(); })
       .def_prop_ro(

@@ -167,8 +167,11 @@ NB_MODULE(_brightnet, m) {
   nb::set_leak_warnings(false);  // objects may outlive the interpreter's last collection
 
   const nb::object error = nb::exception<Error>(m, "Error", PyExc_RuntimeError);
-  nb::exception<InputError>(m, "InputError", error.ptr());
-  nb::exception<DeviceError>(m, "DeviceError", error.ptr());
+  error.attr("__doc__") = "What a user can mend: what happened, where, and what to do.";
+  nb::exception<InputError>(m, "InputError", error.ptr()).attr("__doc__") =
+      "Arguments, configurations, data or weights that cannot be used as they are.";
+  nb::exception<DeviceError>(m, "DeviceError", error.ptr()).attr("__doc__") =
+      "The device asked for cannot be used.";
 
   m.def("set_log_handler", &set_log_handler, nb::arg("handler").none());
   m.def("config_keys", [] {

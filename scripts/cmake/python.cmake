@@ -14,7 +14,7 @@ else()
   if(NOT DEFINED Python_EXECUTABLE AND EXISTS ${CMAKE_SOURCE_DIR}/.deps/python/bin/python)
     set(Python_EXECUTABLE ${CMAKE_SOURCE_DIR}/.deps/python/bin/python)
   endif()
-  # Below Python 3.12 nanobind has no stable ABI.
+  # nanobind takes the stable ABI from Python 3.12 on, and where CMake (3.26) knows Development.SABIModule.
   find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
   if(Python_FOUND)
     execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir RESULT_VARIABLE failed
