@@ -28,6 +28,7 @@ std::atomic<pid_t> user = 0;
 /// Python's numbers for levels.
 int number_of(LogLevel level) {
   switch (level) {
+    case LogLevel::result:
     case LogLevel::info: return 20;
     case LogLevel::warning: return 30;
     case LogLevel::error: return 40;
