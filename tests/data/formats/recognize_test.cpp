@@ -150,7 +150,8 @@ TEST_F(Recognize, TheSectionThatDataSynthWritesAndARunsYaml) {
   divided("synth/");
   data_.text("synth/data.yaml",
              "format: yolo\nroot: .\ntrain: images/train\nval: images/val\nclasses: [bolt]\n");
-  EXPECT_EQ(summary("synth"), "a data section in a folder | yolo | synth | images/train, images/val, ");
+  EXPECT_EQ(summary("synth"),
+            "brightnet's data.yaml in a folder | yolo | synth | images/train, images/val, ");
   data_.text("run.yaml",
              "model: x.yaml\ndata: {format: yolo, root: synth, train: images/train, classes: [bolt]}\n");
   EXPECT_EQ(summary("run.yaml"), "the data of a run's YAML | yolo | synth | images/train, , ");
@@ -160,7 +161,7 @@ TEST_F(Recognize, TheSectionThatDataSynthWritesAndARunsYaml) {
   EXPECT_TRUE(is_data(data_.root() / "synth"));
   // Without a root the folder of the file is meant.
   data_.text("synth/data.yaml", "format: yolo\ntrain: images/train\nclasses: [bolt]\n");
-  EXPECT_EQ(summary("synth"), "a data section in a folder | yolo | synth | images/train, , ");
+  EXPECT_EQ(summary("synth"), "brightnet's data.yaml in a folder | yolo | synth | images/train, , ");
   data_.text("synth/data.yaml", "format: yolo\nroot: gone\ntrain: images/train\nclasses: [bolt]\n");
   const std::string said = refusal("synth");
   EXPECT_TRUE(contains(said, "data.yaml:2: 'root' names 'gone', which does not exist. It was looked for in " +

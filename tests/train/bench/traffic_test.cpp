@@ -58,15 +58,16 @@ TEST(Traffic, AStepOfTwoConvolutionsByHand) {
   const auto traffic = count(model, options_of("1,100"));
   if (!traffic) GTEST_SKIP() << "this build has no CUDA";
   constexpr double pixels = 2 * 64 * 64, half = 2;
-  constexpr double image = pixels * 3 * half, hidden = pixels * 16 * half, predictions = pixels * 16 * half;
-  constexpr double first_weights = 16 * 27 * half, weights = 16 * 16 * half;
+  // The image has eight channels on a GPU, and the first convolution weights of as many.
+  constexpr double image = pixels * 8 * half, hidden = pixels * 16 * half, predictions = pixels * 16 * half;
+  constexpr double first_weights = 16 * 72 * half, weights = 16 * 16 * half;
   // Forward and weights' gradient of both, and the data's gradient of the second.
   const LayerTraffic& first = traffic->layers[0];
   EXPECT_NEAR(first.work.convolution_bytes, 2 * (image + hidden + first_weights), 1000);
   EXPECT_NEAR(traffic->layers[1].work.convolution_bytes, 3 * (hidden + predictions + weights), 1000);
-  EXPECT_EQ(first.work.flops, 2 * 2 * pixels * 16 * 27);
+  EXPECT_EQ(first.work.flops, 2 * 2 * pixels * 16 * 72);
   EXPECT_EQ(traffic->layers[1].work.flops, 3 * 2 * pixels * 16 * 16);
-  // Of three channels cuDNN makes no sums: forward reads y twice and writes z; backward reads y and dz twice and
+  // Forward reads y, twice where cuDNN makes no sums, and writes z; backward reads y and dz twice and
   // writes dy. Partial sums and weights are the rest.
   EXPECT_NEAR(first.work.own_bytes / hidden, 8, 1);
   EXPECT_EQ(traffic->layers.back().name, "input, update");
@@ -106,10 +107,10 @@ TEST(Traffic, Yolov4sStepStaysWithinWhatIsDocumented) {
   options.size = 608;
   const auto traffic = count(load_model(source_dir() / "configs/models/yolov4.yaml", 80), options);
   if (!traffic) GTEST_SKIP() << "this build has no CUDA";
-  EXPECT_LE(traffic->total.own_bytes, 111e9);
+  EXPECT_LE(traffic->total.own_bytes, 109.5e9);
   EXPECT_LE(traffic->unfused_own_bytes, 133e9);
-  EXPECT_LE(traffic->total.convolution_bytes, 91.5e9);
-  EXPECT_LE(traffic->total.launches, 785);
+  EXPECT_LE(traffic->total.convolution_bytes, 92e9);
+  EXPECT_LE(traffic->total.launches, 787);
 }
 
 TEST(Traffic, TheTotalIsTheSumOfLayersAndOfKernels) {
