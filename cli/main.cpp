@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <opencv2/core/utility.hpp>
+#include <poll.h>
 #include <unistd.h>
 
 #include "cli/command_line.h"
@@ -149,13 +150,18 @@ int fail(ExitCode code, const std::string& message) {
   return static_cast<int>(code);
 }
 
+/// Whether standard output is a pipe that nobody reads any more. A write that failed earlier has left no errno.
+bool lost_its_reader() {
+  pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return ::poll(&output, 1, 0) > 0 && (output.revents & POLLERR);
+}
+
 /// Flushes standard output; a failed write is an error.
 int check_standard_output(int code) {
-  errno = 0;
   std::cout.flush();
   if (std::cout && std::fflush(stdout) == 0) return code;
   // The reader has seen enough (`| head`); commands that go on without one, as `train` does, ignore SIGPIPE.
-  if (errno == EPIPE) return code;
+  if (lost_its_reader()) return code;
   const int failed =
       fail(ExitCode::input, "standard output could not be written. Is the disk full, or was it closed?");
   return code == 0 ? failed : code;
