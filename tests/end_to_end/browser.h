@@ -49,7 +49,7 @@ setTimeout(() => {
   }
   let cut = 0;
   for (const th of document.querySelectorAll(".matrix th")) {
-    for (const word of th.textContent.matchAll(/\S+/g)) {
+    for (const word of th.textContent.matchAll(/(?<!\S)\S{1,12}(?!\S)/g)) {  // longer ones have to break
       const range = document.createRange();
       range.setStart(th.firstChild, word.index);
       range.setEnd(th.firstChild, word.index + word[0].length);

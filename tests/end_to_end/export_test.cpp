@@ -102,7 +102,7 @@ TEST(Export, DescribesWhatItWrote) {
       folder.run_export({"--out", "other.onnx", "--heads", "nms", "--batch", "dynamic", "--size", "128",
                          "--opset", "17", "--conf", "0.4", "--nms", "0.5"});
   ASSERT_EQ(exported.code, 0) << exported.err;
-  EXPECT_NE(exported.err.find("detections float32 [detections, 7]"), std::string::npos) << exported.err;
+  EXPECT_NE(exported.out.find("detections float32 [detections, 7]"), std::string::npos) << exported.out;
   const ProgramResult described = folder.run({"export", "--describe", "other.onnx"});
   ASSERT_EQ(described.code, 0) << described.err;
   const json description = json::parse(described.out);

@@ -57,7 +57,7 @@ TEST_F(Int8, DetectsAndEvaluatesAlmostWhatFp32Does) {
   ASSERT_EQ(run_export({"--format", "safetensors", "--int8", "--data", "data.yaml"}).code, 0);
   const auto objects = [&](const std::string& weights, const std::string& precision) {
     const ProgramResult found = run({"detect", "--weights", weights, "--source", "data/images/val", "--json", "-",
-                                     "--device", "cpu", "--precision", precision, "--conf", "0.3"});
+                                     "--device", "cpu", "--precision", precision, "--conf", "0.1"});
     EXPECT_EQ(found.code, 0) << found.err;
     size_t count = 0;
     const json answer = json::parse(found.out);

@@ -41,7 +41,7 @@ TEST_F(Splits, WhatIsDividedIsTrainedOnAndEvaluatedAtOnce) {
       {"data", "split", "run.yaml", "--out", "parts", "--ratios", "0.5,0.25,0.25", "--json", "split.json"});
   ASSERT_EQ(divided.code, 0) << divided.err;
   EXPECT_TRUE(says(divided.out, "train")) << divided.out;
-  EXPECT_TRUE(says(divided.err, "brightnet train parts/run.yaml")) << divided.err;
+  EXPECT_TRUE(says(divided.out, "brightnet train parts/run.yaml")) << divided.out;
   const Json split = Json::parse(read_file(run_.folder() / "split.json"));
   const int images[] = {split["splits"][0]["images"], split["splits"][1]["images"],
                         split["splits"][2]["images"]};
@@ -73,7 +73,7 @@ TEST_F(Splits, AFolderIsDividedWithoutAConfiguration) {
   const ProgramResult divided = run({"data", "split", "--out", "parts", "--ratios", "0.75,0.25", "data"});
   ASSERT_EQ(divided.code, 0) << divided.err;
   EXPECT_TRUE(says(divided.err, "Data: brightnet's data.yaml in a folder, data")) << divided.err;
-  EXPECT_TRUE(says(divided.err, "brightnet train parts/data.yaml --model yolov4-tiny")) << divided.err;
+  EXPECT_TRUE(says(divided.out, "brightnet train parts/data.yaml --model yolov4-tiny")) << divided.out;
   const ProgramResult trained = train({"parts/data.yaml", "--set", "model=model.yaml"});
   EXPECT_EQ(trained.code, 0) << trained.err;
   EXPECT_TRUE(fs::exists(run_.folder() / "runs/data/config.yaml")) << trained.err;
