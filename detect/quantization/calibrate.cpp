@@ -193,7 +193,8 @@ class Calibrator {
       if (const auto found = chosen_.find(parts_.of(i)); found != chosen_.end()) layer.output = found->second;
       if (!parts_.convolutions[static_cast<size_t>(i)]) continue;
       const int input = network_.model.layers[static_cast<size_t>(i)].inputs[0];
-      const float input_scale = input == network_input ? image_range.scale : chosen_.at(parts_.of(input)).scale;
+      const float input_scale =
+          input == network_input ? image_range.scale : chosen_.at(parts_.of(input)).scale;
       layer.weight_scales = weight_scales(network_, i, input_scale);
       const Activation activation =
           std::get<ConvAttributes>(network_.model.layers[static_cast<size_t>(i)].attributes).activation;

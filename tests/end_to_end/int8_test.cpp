@@ -17,10 +17,13 @@ class Int8 : public ::testing::Test {
  protected:
   void SetUp() override {
     write_small_weights(run_);
-    write_atomically(run_.folder() / "data.yaml",
-                     std::string("path: data\ntrain: images/train\nval: images/val\nnames: [circle, square]\n"));
+    write_atomically(
+        run_.folder() / "data.yaml",
+        std::string("path: data\ntrain: images/train\nval: images/val\nnames: [circle, square]\n"));
   }
-  ProgramResult run(const std::vector<std::string>& arguments) { return run_program(arguments, run_.folder()); }
+  ProgramResult run(const std::vector<std::string>& arguments) {
+    return run_program(arguments, run_.folder());
+  }
   ProgramResult run_export(std::vector<std::string> more) {
     more.insert(more.begin(), {"export", "--weights", "weights.safetensors"});
     return run(more);
@@ -45,10 +48,13 @@ TEST_F(Int8, IsWrittenBesideTheWeightsFromOneCalibration) {
   EXPECT_FALSE(report.contains("layers"));
   ASSERT_EQ(run_export({"--format", "onnx", "--int8", "--data", "data.yaml"}).code, 0);
   // Of the file that has the scales, the same ONNX file.
-  ASSERT_EQ(run({"export", "--weights", "weights_int8.safetensors", "--format", "onnx", "--out", "again.onnx"}).code, 0);
+  ASSERT_EQ(
+      run({"export", "--weights", "weights_int8.safetensors", "--format", "onnx", "--out", "again.onnx"})
+          .code,
+      0);
   EXPECT_EQ(read_file(run_.folder() / "again.onnx"), read_file(run_.folder() / "weights_int8.onnx"));
-  expect_refused(run({"export", "--weights", "weights_int8.safetensors", "--format", "onnx", "--int8", "--data",
-                      "data.yaml"}),
+  expect_refused(run({"export", "--weights", "weights_int8.safetensors", "--format", "onnx", "--int8",
+                      "--data", "data.yaml"}),
                  "quantised already");
 }
 
@@ -56,8 +62,8 @@ TEST_F(Int8, DetectsAndEvaluatesAlmostWhatFp32Does) {
   if (!cpu::has_int8_products()) GTEST_SKIP() << "this CPU does not sum 8-bit products exactly";
   ASSERT_EQ(run_export({"--format", "safetensors", "--int8", "--data", "data.yaml"}).code, 0);
   const auto objects = [&](const std::string& weights, const std::string& precision) {
-    const ProgramResult found = run({"detect", "--weights", weights, "--source", "data/images/val", "--json", "-",
-                                     "--device", "cpu", "--precision", precision, "--conf", "0.1"});
+    const ProgramResult found = run({"detect", "--weights", weights, "--source", "data/images/val", "--json",
+                                     "-", "--device", "cpu", "--precision", precision, "--conf", "0.1"});
     EXPECT_EQ(found.code, 0) << found.err;
     size_t count = 0;
     const json answer = json::parse(found.out);
@@ -68,16 +74,17 @@ TEST_F(Int8, DetectsAndEvaluatesAlmostWhatFp32Does) {
   EXPECT_GT(fp32, 20);
   EXPECT_NEAR(objects("weights_int8.safetensors", "int8"), fp32, 0.1 * fp32);
   EXPECT_NEAR(objects("weights_int8.safetensors", "fp32"), fp32, 0.05 * fp32);
-  const ProgramResult evaluated = run({"eval", "--data", "data.yaml", "--weights", "weights_int8.safetensors",
-                                       "--precision", "int8", "--device", "cpu", "--json", "-", "--no-plots"});
+  const ProgramResult evaluated =
+      run({"eval", "--data", "data.yaml", "--weights", "weights_int8.safetensors", "--precision", "int8",
+           "--device", "cpu", "--json", "-", "--no-plots"});
   ASSERT_EQ(evaluated.code, 0) << evaluated.err;
   EXPECT_EQ(json::parse(evaluated.out)["images"], 4);
 }
 
 TEST_F(Int8, MaxLossSaysWhatEachLayerCostsAndBrings) {
   if (!cpu::has_int8_products()) GTEST_SKIP() << "this CPU does not sum 8-bit products exactly";
-  const ProgramResult made = run_export({"--format", "safetensors", "--int8", "--data", "data.yaml", "--max-loss",
-                                         "0.3", "--json", "report.json"});
+  const ProgramResult made = run_export({"--format", "safetensors", "--int8", "--data", "data.yaml",
+                                         "--max-loss", "0.3", "--json", "report.json"});
   ASSERT_EQ(made.code, 0) << made.err;
   EXPECT_NE(made.out.find("this layer alone"), std::string::npos) << made.out;
   const json report = json::parse(read_file(run_.folder() / "report.json"));
@@ -95,10 +102,11 @@ TEST_F(Int8, IsRefusedWhereItCannotBe) {
   expect_refused(run_export({"--format", "onnx", "--int8"}), "--data");
   expect_refused(run_export({"--format", "onnx", "--max-loss", "0.3"}), "--int8");
   expect_refused(run_export({"--format", "darknet", "--int8", "--data", "data.yaml"}), "--int8");
-  expect_refused(run({"detect", "--weights", "weights.safetensors", "--source", "data/images/val", "--device", "cpu",
-                      "--precision", "int8"}),
+  expect_refused(run({"detect", "--weights", "weights.safetensors", "--source", "data/images/val", "--device",
+                      "cpu", "--precision", "int8"}),
                  "not quantised");
-  expect_refused(run({"train", "run.yaml", "--device", "cpu", "--precision", "int8"}), "precision of inference");
+  expect_refused(run({"train", "run.yaml", "--device", "cpu", "--precision", "int8"}),
+                 "precision of inference");
 }
 
 }  // namespace
