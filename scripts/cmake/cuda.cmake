@@ -163,7 +163,9 @@ function(brightnet_add_cuda link)
   list(JOIN BRIGHTNET_CUDA_ARCHITECTURES "," architectures)
   list(JOIN BRIGHTNET_CUDA_LIBRARY_FOLDERS ":" folders)
   file(GLOB cudnn_users CONFIGURE_DEPENDS kernels/cuda/convolution*.cpp)
-  set_source_files_properties(${cudnn_users} PROPERTIES COMPILE_DEFINITIONS "${BRIGHTNET_CUDNN_DEFINITIONS}")
+  # -O1: cudnn-frontend is a header of templates that build plans, once a run.
+  set_source_files_properties(${cudnn_users} PROPERTIES COMPILE_DEFINITIONS "${BRIGHTNET_CUDNN_DEFINITIONS}"
+    COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(brightnet_cuda PRIVATE BRIGHTNET_CUDA_ARCHITECTURES="${architectures}"
     BRIGHTNET_CUDA_LIBRARY_FOLDERS="${folders}" BRIGHTNET_CUDA_ABSENCE="${BRIGHTNET_CUDA_ABSENCE}")
   if(BRIGHTNET_CUDA_FOUND)
