@@ -54,7 +54,8 @@ void take_device(CLI::App& command, std::string& device);
 void take_precision(CLI::App& command, std::string& precision);
 /// --set.
 void take_settings(CLI::App& command, std::vector<std::string>& settings);
-void take_weights(CLI::App& command, WeightsFiles& weights);
+/// `also` names what the command takes beside trained weights, with a comma behind it.
+void take_weights(CLI::App& command, WeightsFiles& weights, const std::string& also = "");
 /// For an exported network, which OpenCV runs: its threads, which the program otherwise leaves to the loader's, are all.
 void use_opencv_threads(const WeightsFiles& weights);
 CLI::Option* take_tiles(CLI::App& command, std::string& tiles);

@@ -98,12 +98,11 @@ int launch(int ranks) {
   return run_ranks(ranks, this_program(), arguments_of_rank()).code;
 }
 
-void take_weights(CLI::App& command, WeightsFiles& weights) {
+void take_weights(CLI::App& command, WeightsFiles& weights, const std::string& also) {
   command
-      .add_option(
-          "--weights", weights.weights,
-          "the .safetensors or the folder of a run, darknet's .weights (with --cfg), or a name that `brightnet download` "
-          "lists; for eval and detect also an exported .onnx")
+      .add_option("--weights", weights.weights,
+                  "the .safetensors or the folder of a run, darknet's .weights (with --cfg), " + also +
+                      "or a name that `brightnet download` lists")
       ->type_name("FILE|NAME");
   command.add_option("--cfg", weights.cfg, "the darknet .cfg of a .weights file")->type_name("X.cfg");
   command

@@ -97,7 +97,7 @@ void add_detect(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("detect", "detect objects in images, videos or camera streams");
   const auto all = std::make_shared<DetectArguments>();
   DetectionOptions* const arguments = &all->options;
-  take_weights(*command, arguments->weights);
+  take_weights(*command, arguments->weights, "an exported .onnx, ");
   take_data(*command, arguments->data);
   command
       ->add_option(

@@ -37,7 +37,7 @@ void add_eval(CLI::App& app, Action& action) {
   WeightsReportOptions& options = arguments->options;
   take_config(*command, options.run);
   take_data(*command, options.run.data);
-  take_weights(*command, options.weights);
+  take_weights(*command, options.weights, "an exported .onnx, ");
   command->add_option("--split", options.split, "val (default), train or test")
       ->check(CLI::IsMember(split_names()));
   take_json(*command, arguments->json, "the metrics as JSON");

@@ -100,6 +100,8 @@ TEST_F(Tunes, RefuseWhatIsWrongBeforeAnythingBegins) {
   refused({"run.yaml", "--keys", "optimizer.rates"}, "Did you mean 'optimizer.rate'");
   refused({}, "no configuration");
   refused({"none.yaml"}, "none.yaml");
+  refused({"run.yaml", "--size", "417x"}, "--size: 'size' is '417x'");
+  refused({"run.yaml", "--size", "100"}, "--size: 'train.size' is 100");
   refused({"run.yaml", "--set", "train.batches=3"}, "Did you mean 'batch'");
   refused({"run.yaml", "--keys", "train.batch"}, "train.micro_batch");
   refused({"run.yaml", "--keys", "head.iou_threshold"}, "head.iou_threshold has no effect");

@@ -64,7 +64,7 @@ TEST_F(ForeignWeights, AreNoFolderWithoutThoseOfARun) {
 
 TEST_F(ForeignWeights, AreNotThoseOfDarknetOrOurs) {
   using namespace std::string_literals;
-  EXPECT_EQ(refusal(file("yolov4.conv.137", "\0\0\0\0\2\0\0\0\5\0\0\0"s + std::string(32, '\0'))), "");
+  EXPECT_EQ(refusal(file("yolov4.conv.137", "\0\0\0\0\2\0\0\0\5\0\0\0"s.append(32, '\0'))), "");
   EXPECT_EQ(refusal(file("named.pt", "\2\0\0\0\0\0\0\0{}"s)), "") << "safetensors by another name";
   EXPECT_EQ(refusal(folder_ / "missing.pt"), "") << "its reader tells";
 }

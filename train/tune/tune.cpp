@@ -75,7 +75,6 @@ SearchPlan plan_of(const TuneOptions& options, const SearchOptions& search) {
   plan.seed = search.seed;
   if (!run.config.empty()) plan.config = fs::absolute(run.config).lexically_normal().string();
   if (!run.data.empty()) plan.data = absolute_data(run.data);
-  for (std::string& assignment : plan.overrides.assignments) assignment = without_option(assignment);
   if (search.trials > 0) plan.trials = search.trials;
   return plan;
 }
@@ -158,6 +157,8 @@ bool search_values(const TuneOptions& options, const SearchOptions& search_optio
   share_machine(setup, options.device, search_options.jobs);
   const Model model = load_model(config, static_cast<int>(class_names(config).size()));
   prepare_setup(setup, config, search_options.jobs);
+  // Until here a wrong value was said with its option; trials have them all by --set.
+  for (std::string& assignment : setup.plan.overrides.assignments) assignment = without_option(assignment);
 
   const fs::path out = !search_options.resumed.empty() ? search_options.resumed
                        : !options.folder.empty()       ? options.folder
