@@ -49,6 +49,11 @@ BRIGHTNET_PUBLIC std::vector<std::string> written_formats();
 BRIGHTNET_PUBLIC void convert_data(const Configuration& data, const std::string& format,
                                    const std::filesystem::path& folder, bool copy = false);
 
+/// Writes all splits as .tar archives of about so many bytes, each image with its labels behind it (WebDataset's layout). The
+/// folder is created; it must not exist or must be empty. What is written is a data set that every command takes.
+BRIGHTNET_PUBLIC void shard_data(const Configuration& data, const std::filesystem::path& folder,
+                                 uint64_t bytes);
+
 struct SplitOptions {
   std::filesystem::path folder = {};          ///< is created; must not exist or must be empty
   std::vector<double> ratios = {.8, .1, .1};  ///< shares of train, val and, unless left out or 0, test

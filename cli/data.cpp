@@ -142,6 +142,33 @@ void add_convert(CLI::App& data, Action& action) {
   });
 }
 
+struct ShardArguments {
+  Configuration run;
+  std::string folder;
+  uint64_t megabytes = 256;
+};
+
+void add_shard(CLI::App& data, Action& action) {
+  auto* command = data.add_subcommand(
+      "shard", "write a data set as .tar archives, for disks on which opening many files is slow");
+  const auto arguments = std::make_shared<ShardArguments>();
+  take_config(*command, arguments->run, "the run's YAML, or the data set itself");
+  take_data(*command, arguments->run.data);
+  command->add_option("--out", arguments->folder, "output folder; must not exist, or be empty")
+      ->type_name("DIR")
+      ->required();
+  command->add_option("--size-mb", arguments->megabytes, "megabytes of an archive, about (default: 256)")
+      ->type_name("N")
+      ->check(within(1, 1000000));
+  take_settings(*command, arguments->run.settings);
+  command->callback([=, &action] {
+    action = [arguments] {
+      shard_data(arguments->run, arguments->folder, arguments->megabytes * 1'000'000);
+      return 0;
+    };
+  });
+}
+
 }  // namespace
 
 void add_data(CLI::App& app, Action& action) {
@@ -152,6 +179,7 @@ void add_data(CLI::App& app, Action& action) {
   add_data_show(*command, action);
   add_anchors(*command, action);
   add_convert(*command, action);
+  add_shard(*command, action);
   add_data_split(*command, action);
   add_synth(*command, action);
 }

@@ -267,9 +267,7 @@ std::ifstream open_regular(const fs::path& file) {
   return in;
 }
 
-std::vector<TextLine> read_lines(const fs::path& file, uint64_t most) {
-  const std::string content = read_file(file, most);
-  std::string_view rest = content;
+std::vector<TextLine> lines_of(std::string_view rest) {
   if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
   std::vector<TextLine> lines;
   for (int number = 1; !rest.empty(); ++number) {
@@ -279,6 +277,10 @@ std::vector<TextLine> read_lines(const fs::path& file, uint64_t most) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return lines;
+}
+
+std::vector<TextLine> read_lines(const fs::path& file, uint64_t most) {
+  return lines_of(read_file(file, most));
 }
 
 std::string at_line(const fs::path& file, int line) {

@@ -84,7 +84,10 @@ struct TextLine {
   int number = 0;  ///< from 1
 };
 
-/// The non-blank lines, without byte-order mark and carriage returns. Throws what read_file() throws.
+/// The non-blank lines of a text, without byte-order mark and carriage returns.
+std::vector<TextLine> lines_of(std::string_view text);
+
+/// Those of a file. Throws what read_file() throws.
 std::vector<TextLine> read_lines(const std::filesystem::path& file, uint64_t most = most_text_bytes);
 
 /// "file:line".

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "data/image/stored_file.h"
 
 namespace brightnet {
 namespace {
@@ -48,25 +49,16 @@ class FileNames {
 
 void place_image(const fs::path& from, const fs::path& to, bool copy) {
   std::error_code error;
-  if (copy) {
+  if (!archive_of(from).empty()) {
+    const std::vector<uint8_t> bytes = read_stored(from, 0, whole_file);
+    write_atomically(to, std::string(bytes.begin(), bytes.end()));
+  } else if (copy) {
     fs::copy_file(from, to, error);
   } else {
     fs::create_symlink(fs::absolute(from).lexically_normal(), to, error);
   }
   check(error, to);
   if (copy) flush_file(to);
-}
-
-std::string yolo_labels(const ImageRecord& image) {
-  std::string text;
-  const double width = image.width, height = image.height;
-  for (const Annotation& a : image.annotations) {
-    if (a.crowd) continue;
-    text += fmt::format("{} {:.8g} {:.8g} {:.8g} {:.8g}\n", a.class_id, (double{a.x1} + a.x2) / 2 / width,
-                        (double{a.y1} + a.y2) / 2 / height, (double{a.x2} - a.x1) / width,
-                        (double{a.y2} - a.y1) / height);
-  }
-  return text;
 }
 
 Json coco_annotation(const Annotation& a, size_t id, size_t image_id) {
@@ -147,6 +139,33 @@ constexpr WrittenLabels labels_of(WrittenFormat format) {
   return {};
 }
 
+void write_data_yaml(const std::vector<std::string>& classes, const std::vector<Split>& splits,
+                     const fs::path& folder, std::string_view above) {
+  YAML::Emitter yaml;
+  yaml << YAML::BeginMap << YAML::Key << "path" << YAML::Value << fs::absolute(folder).string();
+  for (const Split split : splits)
+    yaml << YAML::Key << std::string(enum_name(split)) << YAML::Value
+         << fmt::format("{}{}", above, enum_name(split));
+  yaml << YAML::Key << "names" << YAML::Value << YAML::BeginSeq;
+  for (const auto& name : classes) yaml << YAML::DoubleQuoted << name;
+  yaml << YAML::EndSeq << YAML::EndMap;
+  write_atomically(folder / "data.yaml", std::string(yaml.c_str()) + '\n');
+}
+
+}  // namespace
+
+std::string yolo_labels(const ImageRecord& image) {
+  std::string text;
+  const double width = image.width, height = image.height;
+  for (const Annotation& a : image.annotations) {
+    if (a.crowd) continue;
+    text += fmt::format("{} {:.8g} {:.8g} {:.8g} {:.8g}\n", a.class_id, (double{a.x1} + a.x2) / 2 / width,
+                        (double{a.y1} + a.y2) / 2 / height, (double{a.x2} - a.x1) / width,
+                        (double{a.y2} - a.y1) / height);
+  }
+  return text;
+}
+
 std::string what_is_lost(const Dataset& dataset, WrittenFormat format) {
   const WrittenLabels labels = labels_of(format);
   size_t crowds = 0, difficult = 0;
@@ -167,8 +186,6 @@ std::string what_is_lost(const Dataset& dataset, WrittenFormat format) {
   return text;
 }
 
-}  // namespace
-
 std::string convert_split(const Dataset& dataset, Split split, const ConvertOptions& options) {
   const fs::path images = options.folder / "images" / enum_name(split);
   make_folder(images);
@@ -186,16 +203,12 @@ std::string convert_split(const Dataset& dataset, Split split, const ConvertOpti
 
 void write_names(const std::vector<std::string>& classes, const std::vector<Split>& splits,
                  const ConvertOptions& options) {
-  if (!labels_of(options.format).names_file) return;
-  YAML::Emitter yaml;
-  yaml << YAML::BeginMap << YAML::Key << "path" << YAML::Value << fs::absolute(options.folder).string();
-  for (const Split split : splits)
-    yaml << YAML::Key << std::string(enum_name(split)) << YAML::Value
-         << fmt::format("images/{}", enum_name(split));
-  yaml << YAML::Key << "names" << YAML::Value << YAML::BeginSeq;
-  for (const auto& name : classes) yaml << YAML::DoubleQuoted << name;
-  yaml << YAML::EndSeq << YAML::EndMap;
-  write_atomically(options.folder / "data.yaml", std::string(yaml.c_str()) + '\n');
+  if (labels_of(options.format).names_file) write_data_yaml(classes, splits, options.folder, "images/");
+}
+
+void write_names_of_shards(const std::vector<std::string>& classes, const std::vector<Split>& splits,
+                           const fs::path& folder) {
+  write_data_yaml(classes, splits, folder, "");
 }
 
 void make_empty_folder(const fs::path& folder) {

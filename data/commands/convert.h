@@ -24,7 +24,7 @@ constexpr std::string_view enum_name(WrittenFormat format) {
 struct ConvertOptions {
   WrittenFormat format = WrittenFormat::yolo;
   std::filesystem::path folder;  ///< is created; must not exist or must be empty
-  bool copy = false;             ///< copy the images instead of creating symbolic links
+  bool copy = false;  ///< copy the images instead of creating symbolic links; those of archives are copied
 };
 
 /// Writes one split and returns what the format cannot represent (crowds and difficult objects in YOLO's; one
@@ -35,9 +35,18 @@ struct ConvertOptions {
 /// image, in the image as it is shown. Throws InputError when something cannot be written.
 std::string convert_split(const Dataset& dataset, Split split, const ConvertOptions& options);
 
+/// An image's labels in YOLO's format, a line an object, without crowds.
+std::string yolo_labels(const ImageRecord& image);
+
+/// What YOLO's or COCO's labels cannot represent of a split, a line each; or nothing.
+std::string what_is_lost(const Dataset& dataset, WrittenFormat format);
+
 /// Writes YOLO's data.yaml with the splits and the names of the classes. COCO's JSON names them itself.
 void write_names(const std::vector<std::string>& classes, const std::vector<Split>& splits,
                  const ConvertOptions& options);
+/// The same for images in FOLDER/SPLIT.
+void write_names_of_shards(const std::vector<std::string>& classes, const std::vector<Split>& splits,
+                           const std::filesystem::path& folder);
 
 /// Makes the folder. Throws InputError when there is something in it.
 void make_empty_folder(const std::filesystem::path& folder);

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "data/image/stored_file.h"
 
 namespace brightnet {
 
@@ -23,6 +24,12 @@ LabelFile find_label_file(const std::vector<fs::path>& places) {
   for (const fs::path& place : places) {
     if (place.empty()) continue;
     if (labels.path.empty()) labels.path = place;
+    if (!archive_of(place).empty()) {  // whose members can all be read
+      if (!is_stored(place)) continue;
+      labels.path = place;
+      labels.found = true;
+      break;
+    }
     std::error_code failed;
     const fs::file_status status = fs::status(place, failed);
     if (status.type() == fs::file_type::not_found) continue;

@@ -14,6 +14,7 @@
 #include "data/formats/places.h"
 #include "data/formats/policies.h"
 #include "data/image/read_image.h"
+#include "data/image/stored_file.h"
 
 namespace brightnet {
 namespace {
@@ -64,7 +65,7 @@ std::optional<ImageRecord> read_record(const LabelSource& source, const ChosenCl
                                        uint64_t max_pixels, ProblemLog& log) {
   LabelledImage image = source.image(index, log);
   std::error_code failed;
-  if (!fs::exists(image.file, failed)) {
+  if (!fs::exists(image.file, failed) && !is_stored(image.file)) {
     // A file that exists may be inaccessible: its folder may lack the permission.
     if (failed) {
       log.add(Kind::undecodable_image, image.file.string(), failed.message());

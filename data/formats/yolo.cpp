@@ -19,6 +19,7 @@
 #include "data/formats/layout.h"
 #include "data/formats/places.h"
 #include "data/image/read_image.h"
+#include "data/image/stored_file.h"
 
 namespace brightnet {
 namespace {
@@ -89,13 +90,71 @@ std::optional<LabelledBox> parse_line(const std::string& text, const std::string
   return box;
 }
 
+/// The lines of a label file, which may lie in an archive.
+std::vector<TextLine> label_lines(const fs::path& file) {
+  if (archive_of(file).empty()) return read_lines(file);
+  const std::vector<uint8_t> bytes = read_stored(file, 0, most_text_bytes);
+  return lines_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
 // Whether the first non-blank line is a label.
 bool holds_labels(const fs::path& file) {
+  if (!archive_of(file).empty()) {
+    const std::vector<TextLine> lines = label_lines(file);
+    return !lines.empty() && numbers(lines[0].text).size() >= 5;
+  }
   std::ifstream in = open_regular(file);
   for (std::string line; std::getline(in, line);) {
     if (!trimmed(line).empty()) return numbers(line).size() >= 5;
   }
   return false;
+}
+
+/// The images of an archive, in its order. Labels without an image are reported.
+std::vector<fs::path> images_of_archive(const fs::path& archive, ProblemLog& log) {
+  std::vector<fs::path> images, labels;
+  for (const TarMember& member : tar_members(archive)) {
+    const fs::path file = archive / member.name;
+    if (is_image_name(file)) images.push_back(file);
+    if (file.extension() == ".txt") labels.push_back(file);
+  }
+  std::unordered_set<std::string> used;
+  for (const fs::path& image : images) used.insert(label_file(image).path.string());
+  for (const fs::path& file : labels) {
+    if (!used.contains(file.string()) && holds_labels(file)) log.add(Kind::unused_labels, file.string(), "");
+  }
+  return images;
+}
+
+/// Whether a folder has archives of its own, of images with labels.
+bool holds_archives(const fs::path& folder) {
+  const std::vector<fs::path> archives = files_in(folder, ".tar");
+  if (archives.empty()) return false;
+  ProblemLog ignored(true);
+  const std::vector<fs::path> images = images_of_archive(archives[0], ignored);
+  return std::any_of(images.begin(), images.end(),
+                     [](const fs::path& image) { return label_file(image).found; });
+}
+
+/// Archives that lie side by side and are called after their splits: train-000000.tar, val-000000.tar.
+void take_named_archives(const fs::path& folder, DataOptions& options) {
+  const std::vector<fs::path> archives = files_in(folder, ".tar");
+  const auto archives_of = [&](Split split) {
+    std::vector<std::string> own;
+    for (const std::string& word : split_names(split)) {
+      for (const fs::path& archive : archives) {
+        const std::string name = archive.filename().string();
+        if (name.starts_with(word)) own.push_back(name);
+      }
+      if (!own.empty()) break;
+    }
+    return fmt::format("{}", fmt::join(own, "\n"));
+  };
+  options.root = folder.string();
+  options.train = archives_of(Split::train);
+  options.val = archives_of(Split::val);
+  options.test = archives_of(Split::test);
+  if (options.train.empty()) options.train = ".";
 }
 
 // Reports unused labels, whose image is missing, renamed or has another extension. Searches the folder and
@@ -148,7 +207,7 @@ class TextLabels : public LabelSource {
     out.relative = true;
     const LabelFile labels = label_file(out.file);
     if (!has_labels(labels, out, log)) return out;
-    for (const TextLine& line : read_lines(labels.path)) {
+    for (const TextLine& line : label_lines(labels.path)) {
       if (auto box = parse_line(line.text, at_line(labels.path, line.number), classes_, log))
         out.boxes.push_back(std::move(*box));
     }
@@ -203,8 +262,14 @@ bool is_image_list(const fs::path& file) {
 
 std::string recognize_yolo(const fs::path& place, DataOptions& options) {
   const auto labelled = [](const fs::path& image) { return label_file(image).found; };
-  const auto good = [&](const fs::path& folder) { return any_image(folder, labelled); };
+  const auto good = [&](const fs::path& folder) {
+    return any_image(folder, labelled) || holds_archives(folder);
+  };
   if (!fs::is_directory(place)) {
+    if (is_tar_name(place)) {
+      take_file(place.parent_path(), place, options);
+      return "a .tar of images with YOLO labels";
+    }
     if (!is_image_list(place)) return "";
     take_file(place.parent_path(), place, options);
     return "a list of images with YOLO labels";
@@ -219,7 +284,11 @@ std::string recognize_yolo(const fs::path& place, DataOptions& options) {
       take_splits(
           place, [](const Name& name) { return name + ".txt"; }, is_image_list, options))
     return "a folder with YOLO labels";
-  if (!good(place)) return "";
+  if (holds_archives(place)) {
+    take_named_archives(place, options);
+    return "a folder of .tar shards with YOLO labels";
+  }
+  if (!any_image(place, labelled)) return "";
   options.root = place.string();
   options.train = fs::is_directory(place / "images") ? "images" : ".";
   return "a folder of images with YOLO labels";
@@ -284,10 +353,15 @@ ClassNames names_of_ids(const DataOptions& options, const ClassNames& own) {
 
 std::vector<fs::path> read_images(const fs::path& place, const DataOptions& options, ProblemLog& log) {
   std::error_code failed;
+  if (is_tar_name(place) && fs::is_regular_file(place, failed)) return images_of_archive(place, log);
   if (!fs::is_directory(place, failed)) return read_image_list(place, options);
   FolderFiles files = files_below(place);
   report_unknown_endings(files, label_file, log);
   report_unused_labels(place, files, log);
+  for (const fs::path& archive : files.others) {
+    if (!is_tar_name(archive)) continue;
+    for (fs::path& image : images_of_archive(archive, log)) files.images.push_back(std::move(image));
+  }
   return std::move(files.images);
 }
 
@@ -306,12 +380,13 @@ std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, 
 }
 
 DatasetFormat yolo_format() {
-  return {.name = "yolo",
-          .open = open_yolo,
-          .recognize = recognize_yolo,
-          .recognized_by =
-              "a folder of images with YOLO labels (.txt beside them, or labels/ beside images/), also "
-              "divided into train and val, or a .txt that lists images"};
+  return {
+      .name = "yolo",
+      .open = open_yolo,
+      .recognize = recognize_yolo,
+      .recognized_by =
+          "a folder of images with YOLO labels (.txt beside them, or labels/ beside images/), also "
+          "divided into train and val, or a .txt that lists images; images and labels may lie in .tar archives"};
 }
 
 }  // namespace brightnet

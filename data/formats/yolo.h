@@ -11,7 +11,8 @@
 
 namespace brightnet {
 
-/// data.train, data.val or data.test is a folder of images or a file that lists images, one a line. Without data.names
+/// data.train, data.val or data.test is a folder of images, also in .tar archives (data/image/stored_file.h), such an
+/// archive, or a file that lists images, one a line. Without data.names
 /// the names come from the first of data.yaml, dataset.yaml (`names` or `classes`), classes.txt,
 /// obj.names in data.root, or classes.txt beside the images or labels.
 std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, ProblemLog& log);

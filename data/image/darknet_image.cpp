@@ -8,6 +8,7 @@
 #include "data/image/grey.h"
 #include "data/image/header.h"
 #include "data/image/read_image.h"
+#include "data/image/stored_file.h"
 
 #define STB_IMAGE_IMPLEMENTATION
 #define STB_IMAGE_STATIC
@@ -80,7 +81,7 @@ void blend_columns(const uint8_t* row, int channels, const std::vector<Tap>& col
 
 cv::Mat read_darknet_image(const fs::path& file, int channels, uint64_t max_pixels) {
   BRIGHTNET_CHECK(channels == 1 || channels == 3, "images are grey or RGB");
-  if (image_format(read_head(file, 16)) != ImageFormat::jpeg) {
+  if (image_format(read_stored(file, 0, 16)) != ImageFormat::jpeg) {
     const cv::Mat image = read_image(file, {}, 3, max_pixels);
     return channels == 1 ? grey_of(image) : image;
   }
@@ -89,7 +90,7 @@ cv::Mat read_darknet_image(const fs::path& file, int channels, uint64_t max_pixe
   std::error_code failed;
   if (fs::file_size(file, failed) > std::numeric_limits<int>::max())
     throw ImageError(ImageError::Kind::undecodable, "it is larger than 2 GiB", file);
-  const std::vector<uint8_t> whole = read_head(file, std::numeric_limits<int>::max());
+  const std::vector<uint8_t> whole = read_stored(file, 0, std::numeric_limits<int>::max());
   check_pixels(file, whole, max_pixels);
   int width = 0, height = 0, stored = 0;
   uint8_t* pixels =

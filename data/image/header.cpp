@@ -4,7 +4,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string_view>
 
 namespace brightnet {
@@ -253,17 +252,6 @@ int exif_orientation(Bytes tiff) {
     return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
   }
   return 1;
-}
-
-std::vector<uint8_t> read_head(const std::filesystem::path& file, size_t limit) {
-  std::error_code failed;
-  const auto size = std::filesystem::file_size(file, failed);  // fails for folders
-  if (failed) return {};
-  std::vector<uint8_t> bytes(static_cast<size_t>(std::min<uintmax_t>(size, limit)));
-  std::ifstream in(file, std::ios::binary);
-  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<size_t>(std::max<std::streamsize>(in.gcount(), 0)));
-  return bytes;
 }
 
 }  // namespace brightnet

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <vector>
@@ -32,8 +31,5 @@ std::optional<uint64_t> announced_pixels(std::span<const uint8_t> bytes);
 /// The orientation in an EXIF block (a TIFF header and its first directory); 1 when it has none or
 /// is damaged.
 int exif_orientation(std::span<const uint8_t> tiff);
-
-/// The first `limit` bytes of a file, or all when it is shorter; empty when it cannot be read.
-std::vector<uint8_t> read_head(const std::filesystem::path& file, size_t limit);
 
 }  // namespace brightnet

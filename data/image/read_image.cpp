@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <fstream>
-#include <limits>
 #include <map>
 #include <vector>
 
@@ -15,6 +13,7 @@
 #include "data/image/grey.h"
 #include "data/image/header.h"
 #include "data/image/jpeg.h"
+#include "data/image/stored_file.h"
 
 namespace brightnet {
 
@@ -25,8 +24,6 @@ LibraryVersion opencv_version() {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr size_t whole_file = std::numeric_limits<size_t>::max();
 
 const char* remedy(ImageError::Kind kind) {
   switch (kind) {
@@ -93,14 +90,13 @@ cv::Mat to_rgb8(cv::Mat image, int channels, const fs::path& file) {
 }
 
 // The largest that a TIFF can be, and more than any image of 16 bits a channel within usual_max_pixels.
-constexpr uintmax_t max_bytes = uintmax_t{4} << 30;
+constexpr uint64_t max_bytes = uintmax_t{4} << 30;
 
 void check_bytes(const fs::path& file) {
-  std::error_code failed;
-  const uintmax_t bytes = fs::file_size(file, failed);
-  if (!failed && bytes > max_bytes)
+  const std::optional<uint64_t> bytes = stored_size(file);
+  if (bytes.value_or(0) > max_bytes)
     throw ImageError(ImageError::Kind::too_large,
-                     fmt::format("its file has {} bytes, and at most {} are read", bytes, max_bytes), file);
+                     fmt::format("its file has {} bytes, and at most {} are read", *bytes, max_bytes), file);
 }
 
 cv::Mat read_jpeg(std::span<const uint8_t> bytes, const ImageHeader& header, cv::Size at_least, int channels,
@@ -248,12 +244,11 @@ void check_pixels(const fs::path& file, std::span<const uint8_t> bytes, uint64_t
 std::optional<ImageInfo> image_info(const fs::path& file, uint64_t max_pixels) {
   std::vector<uint8_t> bytes;
   std::optional<ImageHeader> header;
-  std::error_code failed;
-  if (fs::file_size(file, failed) > max_bytes || failed) return std::nullopt;
+  if (stored_size(file).value_or(whole_file) > max_bytes) return std::nullopt;
   // A header is usually short, but a thumbnail, a colour profile or WebP's layout may put it far into
   // the file.
-  for (size_t limit = 4 << 10; !header; limit = limit > (1 << 20) ? whole_file : limit * 16) {
-    bytes = read_head(file, limit);
+  for (uint64_t limit = 4 << 10; !header; limit = limit > (1 << 20) ? whole_file : limit * 16) {
+    bytes = read_stored(file, 0, limit);
     header = parse_image_header(bytes);
     if (bytes.size() < limit || image_format(bytes) == ImageFormat::other) break;
   }
@@ -278,14 +273,12 @@ std::optional<cv::Size> image_size(const fs::path& file, uint64_t max_pixels) {
 
 cv::Mat read_image(const fs::path& file, cv::Size at_least, int channels, uint64_t max_pixels) {
   BRIGHTNET_CHECK(channels == 1 || channels == 3, "images are grey or RGB");
-  std::error_code failed;
-  if (!fs::exists(file, failed)) throw ImageError(ImageError::Kind::missing, "there is no such file", file);
+  if (!is_stored(file)) throw ImageError(ImageError::Kind::missing, "there is no such file", file);
   check_bytes(file);
-  const std::vector<uint8_t> bytes = read_head(file, whole_file);
+  const std::vector<uint8_t> bytes = read_stored(file, 0, whole_file);
   check_pixels(file, bytes, max_pixels);
   if (bytes.empty()) {
-    const bool empty = fs::is_regular_file(file, failed) && fs::file_size(file, failed) == 0;
-    if (empty) throw ImageError(ImageError::Kind::truncated, "the file is empty", file);
+    if (stored_size(file) == 0) throw ImageError(ImageError::Kind::truncated, "the file is empty", file);
     throw ImageError(ImageError::Kind::missing, "no permission, or not a file", file);
   }
   const std::optional<ImageHeader> header = parse_image_header(bytes);
@@ -297,14 +290,13 @@ cv::Mat read_image(const fs::path& file, cv::Size at_least, int channels, uint64
 }
 
 bool has_end_mark(const fs::path& file) {
-  const ImageFormat format = image_format(read_head(file, 16));
+  const ImageFormat format = image_format(read_stored(file, 0, 16));
   if (format != ImageFormat::jpeg && format != ImageFormat::png) return true;
   const std::string_view mark = format == ImageFormat::jpeg ? "\xFF\xD9" : "IEND\xAE\x42\x60\x82";
-  std::array<char, 8> tail{};
-  std::ifstream in(file, std::ios::binary);
-  in.seekg(-static_cast<std::streamoff>(mark.size()), std::ios::end);
-  in.read(tail.data(), static_cast<std::streamsize>(mark.size()));
-  return in && std::string_view(tail.data(), mark.size()) == mark;
+  const std::vector<uint8_t> tail =
+      read_stored(file, stored_size(file).value_or(0) - mark.size(), mark.size());
+  return std::equal(tail.begin(), tail.end(), mark.begin(), mark.end(),
+                    [](uint8_t a, char b) { return a == static_cast<uint8_t>(b); });
 }
 
 std::string image_conversion(const fs::path& file) {

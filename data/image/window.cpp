@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "data/image/header.h"
 #include "data/image/jpeg.h"
 #include "data/image/read_image.h"
+#include "data/image/stored_file.h"
 
 namespace brightnet {
 namespace {
@@ -32,7 +32,7 @@ std::pair<int, int> touched(double from, double extent, int length) {
 
 ImageWindow read_image_window(const std::filesystem::path& file, cv::Size at_least, const cv::Rect2d& needed,
                               int channels) {
-  const std::vector<uint8_t> bytes = read_head(file, std::numeric_limits<size_t>::max());
+  const std::vector<uint8_t> bytes = read_stored(file, 0, whole_file);
   const auto header = parse_image_header(bytes);
   if (header && header->orientation == 1 && image_format(bytes) == ImageFormat::jpeg && has_its_end(bytes)) {
     const int reduction = jpeg_reduction({header->width, header->height}, at_least);

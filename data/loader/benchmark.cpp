@@ -1,7 +1,6 @@
 #include "data/loader/benchmark.h"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include <opencv2/imgcodecs.hpp>
@@ -9,7 +8,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "data/image/header.h"
+#include "data/image/stored_file.h"
 #include "data/loader/loader.h"
 
 namespace brightnet {
@@ -84,7 +83,7 @@ LoaderBenchmark measure_loader(const Dataset& dataset, const LoaderBenchmarkOpti
   const Dataset part = evenly_spread(dataset, options.images);
   std::vector<std::vector<uint8_t>> files;
   for (const ImageRecord& image : part.images) {
-    files.push_back(read_head(image.file, std::numeric_limits<size_t>::max()));
+    files.push_back(read_stored(image.file, 0, whole_file));
     if (files.back().empty()) throw InputError("this image cannot be read", image.file.string());
   }
   LoaderBenchmark result;

@@ -12,6 +12,7 @@
 #include "core/random.h"
 #include "core/require_memory.h"
 #include "data/augment/crop.h"
+#include "data/image/stored_file.h"
 #include "data/loader/batch_queue.h"
 #include "data/loader/image_cache.h"
 #include "data/loader/sample.h"
@@ -95,6 +96,24 @@ RunEnd end_of(const Loader::Setup& setup, uint64_t steps_per_epoch) {
   return {batches, batches - static_cast<uint64_t>(plain + 1e-3)};
 }
 
+/// A run for each archive, if there is any; images by themselves between them are one too.
+ImageRuns runs_of(const Dataset& dataset, const LoaderOptions& options) {
+  ImageRuns runs;
+  runs.buffer = static_cast<uint32_t>(options.shuffle_buffer);
+  bool any = false;
+  std::string prefix;  // of the run's paths: "a/b.tar/", or nothing
+  for (size_t i = 0; i < dataset.images.size(); ++i) {
+    const std::string& file = dataset.images[i].file.native();
+    if (!prefix.empty() && file.starts_with(prefix)) continue;
+    const std::string archive = archive_of(file).native();
+    if (i > 0 && archive.empty() && prefix.empty()) continue;
+    prefix = archive.empty() ? "" : archive + '/';
+    any = any || !archive.empty();
+    runs.first.push_back(static_cast<uint32_t>(i));
+  }
+  return any ? runs : ImageRuns();
+}
+
 }  // namespace
 
 void LoaderOptions::fields(Fields& f) {
@@ -102,6 +121,9 @@ void LoaderOptions::fields(Fields& f) {
       .within(0, 256);
   f("prefetch", prefetch, "batches prepared in advance").within(1, 1024);
   f("cache_mb", cache_mb, "MiB of decoded images kept in memory; 0 keeps none").at_least(0);
+  f("shuffle_buffer", shuffle_buffer,
+    "images of .tar archives, which are read in sequence, among which the next one and the others of its mosaic are drawn")
+      .within(1, 1e8);
 }
 
 BufferSource BufferSource::host() {
@@ -114,7 +136,7 @@ class Loader::Implementation {
   explicit Implementation(Setup setup)
       : setup_(std::move(setup)),
         sampler_(static_cast<int>(setup_.dataset->images.size()), setup_.batch, setup_.part, setup_.seed,
-                 setup_.steps_per_epoch),
+                 setup_.steps_per_epoch, runs_of(*setup_.dataset, setup_.loader)),
         cache_(*setup_.dataset, cache_bytes(setup_.loader.cache()), needed_size(setup_), setup_.channels),
         buffers_(std::make_shared<Buffers>(setup_.buffers, batch_bytes(setup_))),
         end_(end_of(setup_, sampler_.steps_per_epoch())),
@@ -200,7 +222,7 @@ class Loader::Implementation {
     const InputSize size(batch.height, batch.width);
     const size_t bytes = static_cast<size_t>(setup_.channels) * static_cast<size_t>(size.pixels());
     makers_[static_cast<size_t>(worker)]->make(
-        {setup_.seed, sample.epoch, sample.position, sample.image, slot.plain}, size,
+        {setup_.seed, sample.epoch, sample.position, sample.image, slot.plain, sample.nearby}, size,
         batch.pixels + static_cast<size_t>(item) * bytes, batch.truths[static_cast<size_t>(item)]);
   }
 

@@ -73,15 +73,21 @@ ObjectPaster::ObjectPaster(const Dataset& dataset, const AugmentOptions& options
   }
 }
 
-void ObjectPaster::operator()(Random& random, const PixelBlock& out, std::vector<Truth>& truths) {
+void ObjectPaster::operator()(Random& random, std::span<const uint32_t> nearby, const PixelBlock& out,
+                              std::vector<Truth>& truths) {
   if (with_objects_.empty() || !random.chance(options_.copy_paste)) return;
   const uint32_t count = 1 + random.below(static_cast<uint32_t>(options_.copy_paste_count));
-  for (uint32_t i = 0; i < count; ++i) paste_one(random, out, truths);
+  for (uint32_t i = 0; i < count; ++i) {
+    const int image = nearby.empty()
+                          ? with_objects_[random.below(static_cast<uint32_t>(with_objects_.size()))]
+                          : static_cast<int>(nearby[random.below(static_cast<uint32_t>(nearby.size()))]);
+    paste_one(random, image, out, truths);
+  }
 }
 
-void ObjectPaster::paste_one(Random& random, const PixelBlock& out, std::vector<Truth>& truths) {
-  const int image = with_objects_[random.below(static_cast<uint32_t>(with_objects_.size()))];
+void ObjectPaster::paste_one(Random& random, int image, const PixelBlock& out, std::vector<Truth>& truths) {
   const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
+  if (record.annotations.empty()) return;
   const Annotation& object =
       record.annotations[random.below(static_cast<uint32_t>(record.annotations.size()))];
   const ImageDraw draw = draw_image(random, options_);

@@ -2,6 +2,8 @@
 // where they hide no other object.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/box.h"
@@ -21,10 +23,12 @@ class ObjectPaster {
   /// each with the crop's scale, flip and colours of its own draw_image(). An object that is larger than half
   /// of the input, or that fits nowhere, is left out. The boxes of other objects in the pasted box come with
   /// it, clipped to it by min_visible.
-  void operator()(Random& random, const PixelBlock& out, std::vector<Truth>& truths);
+  /// `nearby`: the images to take them from; empty: all that have objects.
+  void operator()(Random& random, std::span<const uint32_t> nearby, const PixelBlock& out,
+                  std::vector<Truth>& truths);
 
  private:
-  void paste_one(Random& random, const PixelBlock& out, std::vector<Truth>& truths);
+  void paste_one(Random& random, int image, const PixelBlock& out, std::vector<Truth>& truths);
   void blend(int image, const Placement& placement, const cv::Rect2f& box, const ColorChange& color,
              const PixelBlock& out);
 

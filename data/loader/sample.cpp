@@ -77,7 +77,7 @@ void SampleMaker::make(const SampleName& name, const InputSize& size, uint8_t* p
   Streams streams{stream(Purpose::mosaic), stream(Purpose::augment), stream(Purpose::geometry),
                   stream(Purpose::pixels)};
   const PixelBlock out = dense_block(pixels, size.width, size.height, channels_);
-  draw_picture(streams, name.image, name.plain, out, truths);
+  draw_picture(streams, name, out, truths);
   if (!name.plain) mix(streams, name, out, truths);
   Random random = stream(Purpose::cutout);
   const auto covers = draw_cutout(random, options_, size);
@@ -92,7 +92,10 @@ void SampleMaker::mix(Streams& streams, const SampleName& name, const PixelBlock
   const auto draw_second = [&](std::vector<Truth>& objects) -> PixelBlock {
     second_.resize(bytes);
     const PixelBlock second = dense_block(second_.data(), out.width, out.height, channels_);
-    draw_picture(streams, draw_other(streams.choices), false, second, objects);
+    SampleName other = name;
+    other.image = draw_other(streams.choices, name);
+    other.plain = false;
+    draw_picture(streams, other, second, objects);
     return second;
   };
   if (streams.choices.chance(options_.mixup)) {
@@ -100,7 +103,7 @@ void SampleMaker::mix(Streams& streams, const SampleName& name, const PixelBlock
     blend_half(out.pixels, second_.data(), bytes);
   }
   Random paste(name.seed, Purpose::paste, name.epoch, name.position);
-  paster_(paste, out, truths);
+  paster_(paste, name.nearby, out, truths);
   Random cut(name.seed, Purpose::cutmix, name.epoch, name.position);
   if (!cut.chance(options_.cutmix)) return;
   const cv::Rect part = draw_rectangle(cut, options_.cutmix_size, size_of(out));
@@ -111,7 +114,9 @@ void SampleMaker::mix(Streams& streams, const SampleName& name, const PixelBlock
   truths.insert(truths.end(), second_truths_.begin(), second_truths_.end());
 }
 
-int SampleMaker::draw_other(Random& choices) const {
+int SampleMaker::draw_other(Random& choices, const SampleName& name) const {
+  if (!name.nearby.empty())
+    return static_cast<int>(name.nearby[choices.below(static_cast<uint32_t>(name.nearby.size()))]);
   return static_cast<int>(choices.below(static_cast<uint32_t>(dataset_.images.size())));
 }
 
@@ -128,16 +133,17 @@ SampleMaker::Drawn SampleMaker::draw_map(Streams& streams, int image, bool plain
           draw.color};
 }
 
-void SampleMaker::draw_picture(Streams& streams, int image, bool plain, const PixelBlock& out,
+void SampleMaker::draw_picture(Streams& streams, const SampleName& name, const PixelBlock& out,
                                std::vector<Truth>& truths) {
   const InputSize size = size_of(out);
-  if (plain || !streams.choices.chance(options_.mosaic)) {
-    const Drawn drawn = draw_map(streams, image, plain, size);
+  int image = name.image;
+  if (name.plain || !streams.choices.chance(options_.mosaic)) {
+    const Drawn drawn = draw_map(streams, image, name.plain, size);
     return paint(streams, image, drawn, {0, 0, out.width, out.height}, out, truths);
   }
   const cv::Point centre = draw_mosaic_centre(streams.choices, size);
   for (int index = 0; index < 4; ++index) {
-    if (index > 0) image = draw_other(streams.choices);
+    if (index > 0) image = draw_other(streams.choices, name);
     const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
     Drawn drawn = draw_map(streams, image, false, size);
     drawn.map = move_to_quadrant(drawn.map, record.width, record.height, index, centre, size);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <opencv2/core.hpp>
@@ -24,6 +25,7 @@ struct SampleName {
   /// One whole image as an evaluation sees it but for its colours and turns: without mosaic, mixup, cutmix and
   /// copy_paste, and without jitter, resize, scale and translate.
   bool plain = false;
+  std::span<const uint32_t> nearby = {};  ///< the images that others are drawn from; empty: all
 };
 
 /// Makes samples in the caller's memory and keeps its own workspace, so each thread needs its own.
@@ -47,12 +49,12 @@ class SampleMaker {
   };
 
   Drawn draw_map(Streams& streams, int image, bool plain, const InputSize& size) const;
-  void draw_picture(Streams& streams, int image, bool plain, const PixelBlock& out,
+  void draw_picture(Streams& streams, const SampleName& name, const PixelBlock& out,
                     std::vector<Truth>& truths);
   void mix(Streams& streams, const SampleName& name, const PixelBlock& out, std::vector<Truth>& truths);
   void paint(Streams& streams, int image, const Drawn& drawn, const cv::Rect& part, const PixelBlock& out,
              std::vector<Truth>& truths);
-  int draw_other(Random& choices) const;
+  int draw_other(Random& choices, const SampleName& name) const;
 
   const Dataset& dataset_;
   const AugmentOptions options_;

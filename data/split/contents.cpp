@@ -8,6 +8,7 @@
 #include "core/hash.h"
 #include "data/image/perceptual_hash.h"
 #include "data/image/read_image.h"
+#include "data/image/stored_file.h"
 #include "data/split/hash_index.h"
 
 namespace brightnet {
@@ -43,7 +44,9 @@ class Groups {
 }  // namespace
 
 uint64_t bytes_hash(const std::filesystem::path& file) {
-  return hash_text(read_file(file, most_list_bytes));
+  if (archive_of(file).empty()) return hash_text(read_file(file, most_list_bytes));
+  const std::vector<uint8_t> bytes = read_stored(file, 0, most_list_bytes);
+  return hash_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 std::vector<ImageContent> image_contents(const std::vector<ImageRecord>& images) {

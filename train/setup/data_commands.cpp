@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "data/commands/check.h"
 #include "data/commands/convert.h"
+#include "data/commands/shard.h"
 #include "data/commands/stats.h"
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/automatic_size.h"
@@ -70,6 +71,24 @@ void convert_data(const Configuration& data, const std::string& format, const st
   }
   write_names(classes, splits, options);
   log::result("Written: {}", options.folder.string());
+}
+
+void shard_data(const Configuration& data, const std::filesystem::path& folder, uint64_t bytes) {
+  const RunConfig config = data_config(data);
+  const std::vector<Split> splits = given_splits(config.data);
+  make_empty_folder(folder);
+  std::vector<std::string> classes;
+  for (const Split split : splits) {
+    const Dataset dataset = read_split(config, split);
+    const std::string lost = what_is_lost(dataset, WrittenFormat::yolo);
+    if (!lost.empty()) log::warn("{}", lost);
+    const int archives = shard_split(dataset, split, folder, bytes);
+    log::result("{}: {} in {}", enum_name(split), counted(dataset.images.size(), "image", "images"),
+                counted(static_cast<size_t>(archives), "archive", "archives"));
+    classes = dataset.classes;
+  }
+  write_names_of_shards(classes, splits, folder);
+  log::result("Written: {}", folder.string());
 }
 
 }  // namespace brightnet

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "data/commands/shard.h"
 #include "tests/data/loader/taken_batches.h"
 
 namespace brightnet::testing {
@@ -65,6 +66,70 @@ TEST(Loader, ResumesWithTheVerySameLaterBatches) {
   EXPECT_EQ(rest[0].epoch, 1u);
   EXPECT_EQ(rest[0].step, 3u);
   for (size_t i = 0; i < rest.size(); ++i) EXPECT_TRUE(rest[i] == all[7 + i]) << i;
+}
+
+/// The data set with its images in archives of this many.
+Dataset archived(const Dataset& dataset, const std::filesystem::path& folder, size_t images) {
+  Dataset out;
+  out.classes = dataset.classes;
+  for (size_t first = 0; first < dataset.images.size(); first += images) {
+    Dataset part;
+    part.images.assign(
+        dataset.images.begin() + static_cast<ptrdiff_t>(first),
+        dataset.images.begin() + static_cast<ptrdiff_t>(std::min(first + images, dataset.images.size())));
+    const std::filesystem::path own = folder / std::to_string(first);
+    EXPECT_EQ(shard_split(part, Split::val, own, uint64_t{1} << 30), 1);
+    for (ImageRecord image : part.images) {
+      const std::string name = image.file.filename().string();
+      image.file = own / "val/000000.tar" / name;
+      out.images.push_back(image);
+    }
+  }
+  return out;
+}
+
+TEST(Loader, ReadsArchivesInSequenceTheSameForAnyNumberOfWorkersAndAfterResuming) {
+  const auto folder = test_folder();
+  const Dataset files = draw_dataset(folder, 10), dataset = archived(files, folder / "tars", 4);
+  Loader::Setup setup = busy_setup(dataset);
+  setup.augment.mixup = setup.augment.copy_paste = setup.augment.cutmix = 0.5;
+  setup.loader.shuffle_buffer = 3;
+  setup.loader.workers = 0;
+  const auto expected = take_all(setup);
+  ASSERT_EQ(expected.size(), 12u);
+  setup.loader.workers = 3;
+  EXPECT_TRUE(take_all(setup) == expected);
+  setup.start_epoch = 1;
+  setup.start_step = 2;
+  const auto rest = take_all(setup);
+  ASSERT_EQ(rest.size(), 6u);
+  for (size_t i = 0; i < rest.size(); ++i) EXPECT_TRUE(rest[i] == expected[6 + i]) << i;
+  // The same images by themselves come in an order of their own.
+  setup = busy_setup(files);
+  setup.loader.workers = 0;
+  EXPECT_FALSE(take_all(setup) == expected);
+}
+
+TEST(Loader, OthersOfAMosaicAreReadNearby) {
+  // Images of one grey each, by which a sample tells what it is made of.
+  const auto folder = test_folder();
+  const Dataset dataset = archived(grey_dataset(folder, 24), folder / "tars", 24);
+  Loader::Setup setup = plain_setup(dataset);
+  setup.augment.mosaic = 1;
+  setup.loader.shuffle_buffer = 4;
+  setup.batch = 1;
+  setup.epochs = 1;
+  std::vector<std::set<uint8_t>> seen;
+  for (const Taken& batch : take_all(setup)) seen.emplace_back(batch.pixels.begin(), batch.pixels.end());
+  ASSERT_EQ(seen.size(), 24u);
+  size_t most = 0;
+  for (size_t i = 0; i < seen.size(); ++i) {
+    most = std::max(most, seen[i].size());
+    for (size_t k = i + 5; k < seen.size(); ++k) {  // the buffers of the two have no image in common
+      for (const uint8_t grey : seen[i]) EXPECT_FALSE(seen[k].contains(grey)) << i << ' ' << k;
+    }
+  }
+  EXPECT_GE(most, 2u) << "mosaics are of several";
 }
 
 TEST(Loader, EachEpochIsAPermutationSharedOutAmongRanks) {

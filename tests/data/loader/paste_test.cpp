@@ -36,7 +36,7 @@ class Paste : public ::testing::Test {
     Random random(3, Purpose::test, 0, number);
     Pasted pasted;
     pasted.truths = std::move(before);
-    paster(random, {pasted.rgb.data, pasted.rgb.step[0], size, size}, pasted.truths);
+    paster(random, {}, {pasted.rgb.data, pasted.rgb.step[0], size, size}, pasted.truths);
     return pasted;
   }
   static cv::Rect2f pixels_of(const Box& box) {

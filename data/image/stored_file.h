@@ -1,0 +1,46 @@
+// Files as they are stored: by themselves, or as members of a tar archive (a shard), which is read in place. A member's path
+// goes on below its archive: train/000003.tar/000123.jpg. A million small files on a network's disk then cost as many
+// openings as there are archives.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace brightnet {
+
+/// A regular file in an archive.
+struct TarMember {
+  std::string name;           ///< its path in the archive
+  uint64_t at = 0, size = 0;  ///< where its bytes begin in the archive, and how many they are
+};
+
+/// The regular files in a tar archive, in its order: POSIX's ustar and pax, and GNU's long names. The list is read once a
+/// process. Throws InputError, with the place, for a file that is no tar archive (a compressed one, for example) or that
+/// ends within a member.
+std::vector<TarMember> tar_members(const std::filesystem::path& archive);
+
+/// Whether a name is a tar archive's, and not one of the files that systems put beside them.
+bool is_tar_name(const std::filesystem::path& file);
+
+/// The archive that a path leads into: "a/b.tar" of "a/b.tar/c/d.jpg". Empty for a file by itself, also in a folder that is
+/// called like an archive.
+std::filesystem::path archive_of(const std::filesystem::path& file);
+
+/// Whether there is such a file or folder, or such a member.
+bool is_stored(const std::filesystem::path& file);
+
+/// The size of a regular file or of a member; none when there is no such file.
+std::optional<uint64_t> stored_size(const std::filesystem::path& file);
+
+/// As a limit of bytes: all of them.
+constexpr uint64_t whole_file = std::numeric_limits<uint64_t>::max();
+
+/// At most `limit` bytes from the byte `from` on; fewer at the end, none when it cannot be read. Thread-safe. Throws
+/// InputError when the archive has been replaced since its members were listed.
+std::vector<uint8_t> read_stored(const std::filesystem::path& file, uint64_t from, uint64_t limit);
+
+}  // namespace brightnet

@@ -1,0 +1,127 @@
+#include "data/commands/shard.h"
+
+#include <cstdlib>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "data/commands/convert.h"
+#include "data/formats/recognize.h"
+#include "data/image/stored_file.h"
+#include "tests/data/dataset_files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+Dataset written(const DatasetFolder& data) {
+  for (int i = 0; i < 12; ++i) {
+    data.image(fmt::format("images/train/{}/same.{}.jpg", i % 3, i), 60 + i, 50);
+    data.text(fmt::format("labels/train/{}/same.{}.txt", i % 3, i),
+              fmt::format("{} 0.5 0.5 0.25 0.{}\n", i % 2, 20 + i));
+  }
+  data.image("images/train/0/twice.png", 40, 30);
+  data.image("images/train/1/twice.png", 41, 30);
+  return read_dataset(data.options("yolo", "images/train", {"cat", "dog"}), Split::train, true);
+}
+
+/// The images by their widths, which are all different.
+std::map<int, const ImageRecord*> by_width(const Dataset& dataset) {
+  std::map<int, const ImageRecord*> images;
+  for (const ImageRecord& image : dataset.images) images[image.width] = &image;
+  EXPECT_EQ(images.size(), dataset.images.size());
+  return images;
+}
+
+TEST(Shard, ArchivesReadBackAsTheSameDataSet) {
+  const DatasetFolder data;
+  const Dataset dataset = written(data);
+  const fs::path out = data.root() / "shards";
+  const int archives = shard_split(dataset, Split::train, out, 5000);
+  EXPECT_GT(archives, 2);
+  write_names_of_shards(dataset.classes, {Split::train}, out);
+  EXPECT_EQ(
+      std::system(fmt::format("tar -tf '{}/train/000000.tar' | grep -q '[.]txt$'", out.string()).c_str()), 0)
+      << "tar reads it";
+  const Dataset read = read_dataset(recognize_data(out.string()).options, Split::train);
+  EXPECT_EQ(read.classes, dataset.classes);
+  const auto expected = by_width(dataset);
+  for (const auto& [width, image] : by_width(read)) {
+    const ImageRecord& own = *expected.at(width);
+    EXPECT_EQ(read_stored(image->file, 0, whole_file), read_stored(own.file, 0, whole_file));
+    ASSERT_EQ(image->annotations.size(), own.annotations.size());
+    for (size_t i = 0; i < own.annotations.size(); ++i) {
+      const Annotation& box = own.annotations[i];
+      expect_box(image->annotations[i], box.class_id, box.x1, box.y1, box.x2, box.y2);
+    }
+  }
+  std::vector<std::string> order, names;
+  for (const ImageRecord& image : read.images) order.push_back(std::to_string(image.width));
+  for (const ImageRecord& image : dataset.images) names.push_back(std::to_string(image.width));
+  EXPECT_NE(order, names) << "training images are shuffled";
+}
+
+TEST(Shard, TheSameDataSetGivesTheSameBytes) {
+  const DatasetFolder data;
+  const Dataset dataset = written(data);
+  for (const char* out : {"a", "b"}) shard_split(dataset, Split::val, data.root() / out, 8000);
+  const std::string same = fmt::format("diff -r '{0}/a' '{0}/b'", data.root().string());
+  EXPECT_EQ(std::system(same.c_str()), 0);
+  const Dataset read = read_dataset(data.options("yolo", "a/val", {"cat", "dog"}), Split::train);
+  ASSERT_EQ(read.images.size(), dataset.images.size());
+  for (size_t i = 0; i < read.images.size(); ++i)
+    EXPECT_EQ(read.images[i].width, dataset.images[i].width) << "validation images keep their order";
+}
+
+TEST(Shard, ArchivesOfOthersAreRecognized) {
+  const DatasetFolder data;
+  data.image("in/0001.jpg");
+  data.text("in/0001.txt", "0 0.5 0.5 0.2 0.2\n");
+  data.image("in/images/0002.jpg", 50, 50);
+  data.text("in/labels/0002.txt", "1 0.5 0.5 0.2 0.2\n");
+  data.text("in/stray.txt", "0 0.5 0.5 0.2 0.2\n");
+  data.text("set/classes.txt", "cat\ndog\n");
+  const auto tar = [&](const std::string& name) {
+    fs::create_directories((data.root() / name).parent_path());
+    ASSERT_EQ(std::system(fmt::format("tar -C '{0}/in' -cf '{0}/{1}' .", data.root().string(), name).c_str()),
+              0);
+  };
+  tar("set/train-000.tar");
+  tar("set/train-001.tar");
+  tar("set/valid-000.tar");
+  const RecognizedData recognized = recognize_data((data.root() / "set").string());
+  EXPECT_TRUE(contains(recognized.text(), "a folder of .tar shards with YOLO labels"));
+  const Dataset train = read_dataset(recognized.options, Split::train),
+                val = read_dataset(recognized.options, Split::val);
+  EXPECT_EQ(train.images.size(), 4u);
+  EXPECT_EQ(val.images.size(), 2u);
+  EXPECT_EQ(count(train, DataProblem::Kind::unused_labels), 2) << "the stray ones";
+  EXPECT_EQ(train.classes, (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(train.images[0].annotations.size() + train.images[1].annotations.size(), 2u);
+
+  tar("one/all.tar");
+  data.text("one/classes.txt", "cat\ndog\n");
+  for (const char* place : {"one", "one/all.tar"})
+    EXPECT_EQ(
+        read_dataset(recognize_data((data.root() / place).string()).options, Split::train).images.size(), 2u)
+        << place;
+}
+
+TEST(Shard, WhatIsInArchivesIsConvertedToFiles) {
+  const DatasetFolder data;
+  const Dataset dataset = written(data);
+  shard_split(dataset, Split::val, data.root() / "a", 1'000'000);
+  const Dataset read = read_dataset(data.options("yolo", "a/val", {"cat", "dog"}), Split::train);
+  const ConvertOptions options{WrittenFormat::yolo, data.root() / "files", false};
+  make_empty_folder(options.folder);
+  convert_split(read, Split::train, options);
+  const fs::path first = options.folder / "images/train" / read.images[0].file.filename();
+  EXPECT_FALSE(fs::is_symlink(first));
+  EXPECT_EQ(read_stored(first, 0, whole_file), read_stored(dataset.images[0].file, 0, whole_file));
+}
+
+}  // namespace
+}  // namespace brightnet

@@ -1,0 +1,132 @@
+#include "data/image/stored_file.h"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "tests/data/dataset_files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const std::vector<uint8_t>& bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
+/// An archive of the folder's "in", packed by the system's tar.
+fs::path packed(const DatasetFolder& folder, const std::string& how) {
+  const fs::path archive = folder.root() / "a.tar";
+  fs::remove(archive);
+  const std::string command =
+      fmt::format("tar -C '{}' {} -cf '{}' in", folder.root().string(), how, archive.string());
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  return archive;
+}
+
+TEST(StoredFile, MembersOfEveryKindOfTarAreReadInPlace) {
+  const std::string deep = std::string(90, 'd') + '/' + std::string(90, 'e'),
+                    longest = std::string(200, 'f') + "/" + std::string(100, 'g');
+  for (const char* how : {"--format=ustar", "--format=gnu", "--format=pax", "--format=v7"}) {
+    const DatasetFolder folder;
+    std::vector<std::string> names{"in/a.txt", "in/b/empty.txt", "in/b/block.bin"};
+    if (std::string(how) != "--format=v7") names.push_back("in/" + deep + "/long.txt");
+    const bool any_length = std::string(how) == "--format=gnu" || std::string(how) == "--format=pax";
+    if (any_length) names.push_back("in/" + longest + "/é.txt");
+    for (const std::string& name : names) folder.text(name, name.ends_with("empty.txt") ? "" : "of " + name);
+    folder.text("in/b/block.bin", std::string(512, 'x'));
+    const fs::path archive = packed(folder, how);
+    EXPECT_EQ(tar_members(archive).size(), names.size()) << how;
+    for (const std::string& name : names) {
+      const fs::path file = archive / name;
+      const std::string expected = read_file(folder.root() / name);
+      EXPECT_EQ(archive_of(file), archive);
+      EXPECT_TRUE(is_stored(file)) << how << ' ' << name;
+      EXPECT_EQ(stored_size(file), expected.size()) << how << ' ' << name;
+      EXPECT_EQ(text_of(read_stored(file, 0, whole_file)), expected) << how << ' ' << name;
+      if (expected.size() > 5) {
+        EXPECT_EQ(text_of(read_stored(file, 3, 2)), expected.substr(3, 2));
+        EXPECT_EQ(text_of(read_stored(file, expected.size() - 1, 100)), expected.substr(expected.size() - 1));
+      }
+      EXPECT_TRUE(read_stored(file, expected.size(), 1).empty());
+    }
+    EXPECT_FALSE(is_stored(archive / "in/none.txt"));
+    EXPECT_EQ(stored_size(archive / "in"), std::nullopt) << "a folder in it";
+    EXPECT_TRUE(read_stored(archive / "in/none.txt", 0, 1).empty());
+  }
+}
+
+TEST(StoredFile, AFolderMayBeCalledLikeAnArchive) {
+  const DatasetFolder folder;
+  folder.text("x.tar/a.txt", "plain");
+  const fs::path file = folder.root() / "x.tar/a.txt";
+  EXPECT_EQ(archive_of(file), fs::path());
+  EXPECT_EQ(text_of(read_stored(file, 1, 3)), "lai");
+  EXPECT_EQ(stored_size(folder.root() / "x.tar"), std::nullopt);
+}
+
+std::string refusal(const fs::path& archive) {
+  try {
+    tar_members(archive);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(StoredFile, DamagedArchivesAreRefusedWithTheirPlace) {
+  const DatasetFolder folder;
+  folder.text("in/a.txt", std::string(2000, 'a'));
+  const std::string whole = read_file(packed(folder, "--format=ustar"));
+  const auto written = [&](const std::string& name, const std::string& bytes) {
+    folder.text(name, bytes);
+    return folder.root() / name;
+  };
+  EXPECT_TRUE(contains(refusal(written("gzip.tar", "\x1f\x8b" + std::string(2000, 'z'))), "no tar archive"));
+  EXPECT_TRUE(
+      contains(refusal(written("short.tar", whole.substr(0, 1200))), "ends within its member 'in/a.txt'"));
+  EXPECT_TRUE(contains(refusal(written("stub.tar", whole.substr(0, 700))), "byte 512"))
+      << "the folder is before it";
+  std::string damaged = whole;
+  damaged[512 + 3] ^= 1;
+  EXPECT_TRUE(contains(refusal(written("bit.tar", damaged)), "damaged"));
+  std::string huge = whole;  // a size of 2^63, in GNU's form, with its sum
+  huge.replace(512 + 124, 12, std::string("\x80\0\0\0\x80\0\0\0\0\0\0\0", 12));
+  unsigned sum = 0;
+  for (size_t i = 0; i < 512; ++i) sum += i >= 148 && i < 156 ? ' ' : static_cast<uint8_t>(huge[512 + i]);
+  huge.replace(512 + 148, 8, fmt::format("{:06o}", sum) + std::string("\0 ", 2));
+  EXPECT_TRUE(contains(refusal(written("huge.tar", huge)), "ends within its member"));
+  EXPECT_TRUE(
+      refusal(written("open.tar", whole.substr(0, whole.find_last_not_of('\0') / 512 * 512 + 512))).empty())
+      << "without the zeros at its end";
+}
+
+TEST(StoredFile, AnArchiveThatWasReplacedIsNotReadByItsOldList) {
+  const DatasetFolder folder;
+  folder.text("in/a.txt", "first");
+  const fs::path archive = packed(folder, "");
+  ASSERT_EQ(tar_members(archive).size(), 1u);
+  folder.text("in/a.txt", std::string(20'000, 'b'));
+  packed(folder, "");
+  EXPECT_THROW(read_stored(archive / "in/a.txt", 0, whole_file), InputError);
+}
+
+TEST(StoredFile, MoreArchivesThanDescriptorsAreRead) {
+  const DatasetFolder folder;
+  folder.text("in/a.txt", "content");
+  const std::string bytes = read_file(packed(folder, ""));
+  for (int i = 0; i < 200; ++i) folder.text(fmt::format("{}.tar", i), bytes);
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 200; ++i)
+      EXPECT_EQ(text_of(read_stored(folder.root() / fmt::format("{}.tar/in/a.txt", i), 0, whole_file)),
+                "content");
+  }
+  const auto descriptors = fs::directory_iterator("/proc/self/fd");
+  EXPECT_LT(std::distance(begin(descriptors), end(descriptors)), 120);
+}
+
+}  // namespace
+}  // namespace brightnet
