@@ -97,6 +97,10 @@ YAML
 step 0 "No problems found" brightnet data check mine.yaml
 step 0 "circle" brightnet data stats mine.yaml
 step 0 "anchors:" brightnet data anchors mine.yaml --size 64
+step 0 "train: 48 images in |Written: shards" brightnet data shard shapes --out shards --size-mb 1
+step 2 "already exists and is not an empty folder" brightnet data shard shapes --out shards
+step 0 "train: 48 images|No problems found" brightnet data check shards
+step 0 "AP50" brightnet train --model demo --data shards --epochs 1 --size 64 --batch 8 --out sharded
 step 0 "" brightnet data show mine.yaml --plain --count 4 --set train.size=64
 step 0 "model: |batch: auto" brightnet config mine.yaml
 step 2 "multiple of 16" brightnet config mine.yaml --set train.size=100

@@ -237,37 +237,47 @@ class TarList {
 /// has few, those that were used last.
 class Archives {
  public:
-  const TarList& list(const fs::path& archive) {
+  /// As the archive is now, for whoever opens a data set.
+  std::shared_ptr<const TarList> list_again(const fs::path& archive) {
     const std::lock_guard lock(mutex_);
     auto& list = lists_[archive.native()];
-    if (!list) list = std::make_unique<TarList>(archive);
-    return *list;
+    if (!list || OpenFile(archive).stamp() != list->stamp()) list = std::make_shared<const TarList>(archive);
+    return list;
   }
 
-  std::shared_ptr<const OpenFile> open(const fs::path& archive) {
-    const Stamp& listed = list(archive).stamp();
+  /// As it was when it was listed.
+  std::shared_ptr<const TarList> list(const fs::path& archive) {
     const std::lock_guard lock(mutex_);
-    const auto found =
-        std::find_if(open_.begin(), open_.end(), [&](const auto& one) { return one.first == archive; });
-    if (found != open_.end()) {
-      open_.splice(open_.begin(), open_, found);
-      return found->second;
+    auto& list = lists_[archive.native()];
+    if (!list) list = std::make_shared<const TarList>(archive);
+    return list;
+  }
+
+  /// The archive of a list. Throws InputError when there is another one in its place.
+  std::shared_ptr<const OpenFile> open(const fs::path& archive, const TarList& list) {
+    const std::lock_guard lock(mutex_);
+    auto at = std::find_if(open_.begin(), open_.end(), [&](const auto& one) { return one.first == archive; });
+    if (at != open_.end() && at->second->stamp() != list.stamp()) {
+      open_.erase(at);
+      at = open_.end();
     }
-    const auto file = std::make_shared<const OpenFile>(archive);
-    if (!*file || file->stamp() != listed) {
-      throw InputError("this archive has been replaced since its members were listed", archive.string(),
-                       "Do not change the data during training, or restart.");
+    if (at == open_.end()) {
+      open_.emplace_front(archive, std::make_shared<const OpenFile>(archive));
+      if (open_.size() > most_open) open_.pop_back();
+    } else {
+      open_.splice(open_.begin(), open_, at);
     }
-    open_.emplace_front(archive, file);
-    if (open_.size() > most_open) open_.pop_back();
-    return file;
+    const auto& file = open_.front().second;
+    if (*file && file->stamp() == list.stamp()) return file;
+    throw InputError("this archive has been replaced since its members were listed", archive.string(),
+                     "Do not change the data during training, or restart.");
   }
 
  private:
   static constexpr size_t most_open = 64;
 
   std::mutex mutex_;
-  std::unordered_map<std::string, std::unique_ptr<TarList>> lists_;
+  std::unordered_map<std::string, std::shared_ptr<const TarList>> lists_;
   std::list<std::pair<fs::path, std::shared_ptr<const OpenFile>>> open_;  // the last used first
 };
 
@@ -284,7 +294,7 @@ std::string member_name(const fs::path& file, const fs::path& archive) {
 }  // namespace
 
 std::vector<TarMember> tar_members(const fs::path& archive) {
-  return archives().list(archive).members();
+  return archives().list_again(archive)->members();
 }
 
 bool is_tar_name(const fs::path& file) {
@@ -309,7 +319,8 @@ bool is_stored(const fs::path& file) {
 
 std::optional<uint64_t> stored_size(const fs::path& file) {
   if (const fs::path archive = archive_of(file); !archive.empty()) {
-    const TarMember* member = archives().list(archive).find(member_name(file, archive));
+    const auto list = archives().list(archive);
+    const TarMember* member = list->find(member_name(file, archive));
     return member ? std::optional(member->size) : std::nullopt;
   }
   std::error_code failed;
@@ -318,18 +329,20 @@ std::optional<uint64_t> stored_size(const fs::path& file) {
 }
 
 std::vector<uint8_t> read_stored(const fs::path& file, uint64_t from, uint64_t limit) {
-  const std::optional<uint64_t> size = stored_size(file);
-  if (!size || from >= *size) return {};
-  std::vector<uint8_t> bytes(std::min(limit, *size - from));
+  const auto read = [&](const OpenFile& open, uint64_t at, uint64_t size) {
+    std::vector<uint8_t> bytes(from < size ? std::min(limit, size - from) : 0);
+    bytes.resize(open.read(at + from, bytes));
+    return bytes;
+  };
   const fs::path archive = archive_of(file);
   if (archive.empty()) {
     const OpenFile open(file);
-    bytes.resize(open ? open.read(from, bytes) : 0);
-  } else {
-    const uint64_t at = archives().list(archive).find(member_name(file, archive))->at;
-    bytes.resize(archives().open(archive)->read(at + from, bytes));
+    return open ? read(open, 0, open.stamp().size) : std::vector<uint8_t>();
   }
-  return bytes;
+  const auto list = archives().list(archive);
+  const TarMember* member = list->find(member_name(file, archive));
+  if (!member) return {};
+  return read(*archives().open(archive, *list), member->at, member->size);
 }
 
 }  // namespace brightnet

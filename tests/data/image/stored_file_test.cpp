@@ -112,6 +112,8 @@ TEST(StoredFile, AnArchiveThatWasReplacedIsNotReadByItsOldList) {
   folder.text("in/a.txt", std::string(20'000, 'b'));
   packed(folder, "");
   EXPECT_THROW(read_stored(archive / "in/a.txt", 0, whole_file), InputError);
+  EXPECT_EQ(tar_members(archive).size(), 1u);
+  EXPECT_EQ(text_of(read_stored(archive / "in/a.txt", 0, 2)), "bb") << "listed again, it is";
 }
 
 TEST(StoredFile, MoreArchivesThanDescriptorsAreRead) {
