@@ -54,8 +54,9 @@ void add_eval(CLI::App& app, Action& action) {
       "--rect", options.rect,
       "rectangular batches: images letterboxed, of like shapes together, with the least padding");
   command
-      ->add_flag("--augment", options.augment,
-                 "see each image at three sizes, mirrored as well, and merge what is found (six passes)")
+      ->add_flag(
+          "--augment", options.augment,
+          "see each image at three sizes, mirrored as well, and merge the boxes of one object (six passes)")
       ->excludes(rect);
   take_tiles(*command, options.tiles)->excludes(rect);
   take_fold(*command, options.run);

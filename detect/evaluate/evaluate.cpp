@@ -58,8 +58,8 @@ bool see_in_views(InferenceEngine& engine, const Dataset& dataset, const std::ve
     see_once(engine, dataset, images, seen, once, part, add, is_image ? losses : nullptr);
   }
   return std::all_of(images.begin(), images.end(), [&](int image) {
-    const ImageRecord& record = dataset.images[static_cast<size_t>(image)];
-    return sink(image, merge_views(found[image], options.nms, record.width, record.height));
+    return sink(image,
+                merge_views(std::move(found[image]), options.nms, static_cast<int>(options.views.size())));
   });
 }
 
