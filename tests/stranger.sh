@@ -9,6 +9,7 @@
 set -uo pipefail
 # shellcheck source=tests/said.sh
 source "$(dirname "${BASH_SOURCE[0]}")/said.sh"
+tests=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 
 program=${1:-brightnet}
 build=${2:-}
@@ -116,6 +117,19 @@ if has --model train && has --data train; then
   step 2 "yolov4-tiny" brightnet train --model yolov4-tyni --data shapes/data.yaml
 else
   skip "train --model --data"
+fi
+
+# --- Data sets as tools and people lay them out ------------------------------------------------------------------------
+if command -v python3 >/dev/null; then
+  step 0 "" brightnet data synth exported --train 12 --val 4 --size 64 --classes 3 --seed 2
+  "$tests/exports.py" exported exports >exports.txt
+  while IFS=$'\t' read -r place words; do
+    step 0 "$words" brightnet data check "$place"
+  done <exports.txt
+  step 0 "Data: LabelMe|AP50" \
+    brightnet train --model demo --data exports/labelme --epochs 1 --size 64 --batch 4 --out from-labelme
+else
+  echo "skipped  40 data sets: there is no python3 to lay them out"
 fi
 
 # --- Training, and looking at it ---------------------------------------------------------------------------------------

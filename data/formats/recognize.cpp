@@ -1,5 +1,6 @@
 #include "data/formats/recognize.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -139,7 +140,11 @@ RecognizedData recognize_data(const std::string& place) {
 
 bool is_data(const fs::path& place) {
   if (is_folder(place)) return true;
-  if (!is_there(place)) return false;
+  if (!is_there(place)) {
+    const std::vector<std::string> parts = parts_of(place.string());
+    return parts.size() > 1 &&
+           std::all_of(parts.begin(), parts.end(), [](const auto& part) { return is_there(part); });
+  }
   if (is_yaml(place)) return describes_data(YamlDocument::load(place).root());
   RecognizedData data;
   return place.extension() != ".cfg" && recognize_format(clean(place), data);
