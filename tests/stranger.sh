@@ -126,7 +126,7 @@ if command -v python3 >/dev/null; then
   while IFS=$'\t' read -r place words; do
     step 0 "$words" brightnet data check "$place"
   done <exports.txt
-  step 0 "Data: LabelMe|AP50" \
+  step 0 "with LabelMe|AP50" \
     brightnet train --model demo --data exports/labelme --epochs 1 --size 64 --batch 4 --out from-labelme
 else
   echo "skipped  40 data sets: there is no python3 to lay them out"
