@@ -79,13 +79,15 @@ void AugmentOptions::fields(Fields& f) {
   f("cutout", cutout, "probability that grey rectangles cover parts of a sample").within(0, 1);
   f("cutout_count", cutout_count, "largest number of them").within(1, 100);
   visit_range(f, "cutout_size", cutout_size, {0.01f, 1}, "their sides, fractions of the input");
-  f("cutout_covered", cutout_covered, "a box is dropped when more than this fraction of it is covered")
+  f("cutout_covered", cutout_covered,
+    "a box is dropped when more than this fraction of it is covered; lower it where half-hidden objects are not labelled")
       .within(0, 1);
   f("cutmix", cutmix, "probability that a rectangle of another sample is pasted in").within(0, 1);
   visit_range(f, "cutmix_size", cutmix_size, {0.01f, 1}, "its sides, fractions of the input");
   f("copy_paste", copy_paste, "probability that objects of other images are pasted in").within(0, 1);
   f("copy_paste_count", copy_paste_count, "largest number of them").within(1, 100);
-  f("copy_paste_overlap", copy_paste_overlap, "their overlap with other boxes, fraction of the smaller box")
+  f("copy_paste_overlap", copy_paste_overlap,
+    "their largest overlap with other boxes, as a fraction of the smaller box; raise it where objects hide each other")
       .within(0, 1);
 }
 

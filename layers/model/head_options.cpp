@@ -114,7 +114,9 @@ void HeadOptions::fields(Fields& f) {
   f("new_coords", new_coords, "sizes are anchor·(2σ(t))²");
   f("ignore_threshold", ignore_threshold, "IoU from which an unassigned prediction is left alone")
       .within(0, 1);
-  f("truth_threshold", truth_threshold, "IoU from which it is pushed to object; 1: never").within(0, 1);
+  f("truth_threshold", truth_threshold,
+    "IoU from which it is pushed to object, as some .cfg files of YOLOv3 ask for; 1: never")
+      .within(0, 1);
   f.custom(
       "assignment", [&](const YamlValue& value) { assignment = read_assignment(value); },
       [&] {

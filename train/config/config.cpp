@@ -230,7 +230,7 @@ void TrainOptions::fields(Fields& f) {
   f("batch", batch, "images of one optimizer step, over all ranks").at_least(1);
   f("micro_batch", micro_batch, "images of one pass; gradients are accumulated").at_least(1);
   f("memory_fraction", memory_fraction,
-    "fraction of the free memory for micro_batch: auto; 0: 0.6 on the CPU, 0.9 on a GPU")
+    "fraction of the free memory for micro_batch: auto; 0: 0.6 on the CPU, 0.9 on a GPU; lower it beside other programs")
       .at_least(0)
       .at_most(1);
   f("recompute", recompute, "what the backward pass recomputes; less memory, slower");
@@ -283,7 +283,9 @@ void TrainOptions::fields(Fields& f) {
     "epochs between snapshots of the weights that are kept, weights/epoch_NNN.safetensors; 0: none")
       .at_least(0);
   f("log_every", log_every, "seconds between progress lines without a terminal").above(0);
-  f("bucket_mb", bucket_mb, "MiB of gradients per all-reduce").above(0);
+  f("bucket_mb", bucket_mb,
+    "MiB of gradients per all-reduce; larger ones suit a network with a long delay, smaller ones begin earlier")
+      .above(0);
   f("overlap", overlap, "all-reduce gradients during the backward pass; bit-identical either way");
   f("comm_timeout", comm_timeout, "seconds that a rank waits for others before the run ends").at_least(3);
   f("restarts", restarts,

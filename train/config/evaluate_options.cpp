@@ -6,7 +6,9 @@ namespace brightnet {
 
 void EvaluateOptions::fields(Fields& f) {
   f("every", every, "epochs between evaluations").at_least(1);
-  f("start", start, "first epoch that is evaluated").at_least(1);
+  f("start", start,
+    "first epoch that is evaluated; raise it where evaluations are long and early networks find nothing")
+      .at_least(1);
   f("batch", batch, "images at a time; 0: the micro-batch").at_least(0);
   input_size_field(f, "size", size, {.high = largest_input_side, .none = true},
                    "of the input; 0: train.size");

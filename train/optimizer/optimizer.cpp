@@ -47,9 +47,13 @@ void OptimizerOptions::fields(Fields& f) {
   f("beta2", beta2, "adamw, lion").within(0, 1);
   f("epsilon", epsilon, "adamw").above(0);
   f("clip", clip, "maximum norm of the gradient (clipping); 0: no clipping").at_least(0);
-  f("max_skips", max_skips, "steps in a row with a gradient that is not finite before stopping").at_least(1);
+  f("max_skips", max_skips,
+    "steps in a row with a gradient that is not finite before stopping; raise it for fp16 with a very large first scale")
+      .at_least(1);
   f("loss_scale", loss_scale, "first loss scale, in any precision; 0: 65536 in fp16, none else").at_least(0);
-  f("loss_scale_growth", loss_scale_growth, "steps in a row without overflow until it doubles").at_least(1);
+  f("loss_scale_growth", loss_scale_growth,
+    "steps in a row without overflow until it doubles; raise it where the log has a skipped step after each doubling")
+      .at_least(1);
 }
 
 OptimizerOptions OptimizerOptions::of(OptimizerKind kind) {
