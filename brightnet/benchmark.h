@@ -28,11 +28,11 @@ struct BenchmarkOptions {
       {};  ///< is given each part of the text when it is known
 };
 
-/// Of a training step, relative to its bare convolutions, and of each layer.
+/// Measures a training step, relative to its bare convolutions, and of each layer.
 BRIGHTNET_PUBLIC Answer benchmark_step(const BenchmarkOptions& options);
 /// The bandwidth of all other operations, relative to a memory copy.
 BRIGHTNET_PUBLIC Answer benchmark_kernels(const BenchmarkOptions& options);
-/// Of the loader on the training images of a data set, relative to decoding them.
+/// Measures the loader on the training images of a data set, relative to decoding them.
 BRIGHTNET_PUBLIC Answer benchmark_loader(const BenchmarkOptions& options);
 /// What a training step moves and computes on a GPU by its plan, and how long `card` needs at least: runs nothing. Throws
 /// DeviceError in a build without CUDA.

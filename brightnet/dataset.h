@@ -42,7 +42,7 @@ BRIGHTNET_PUBLIC LabeledImages read_images(const std::string& data, const std::s
 
 struct TrainingBatchOptions {
   std::string data = {};  ///< as read_images() takes it
-  /// Of a configuration: "augment.mosaic=0", "train.seed=3", "loader.workers=4".
+  /// Settings of a configuration: "augment.mosaic=0", "train.seed=3", "loader.workers=4".
   std::vector<std::string> settings = {};
   int batch = 16;                 ///< images
   int height = 416, width = 416;  ///< of the network's input

@@ -59,7 +59,7 @@ class BRIGHTNET_PUBLIC Detector {
 
   /// The objects in an image, best first. Throws InputError for an image without pixels or of other channels.
   std::vector<DetectedObject> detect(const Image& image) const;
-  /// Of each image, in their order; images of different sizes may stand side by side.
+  /// Returns the objects of each image, in their order; images of different sizes may stand side by side.
   std::vector<std::vector<DetectedObject>> detect(std::span<const Image> images) const;
 
   const Weights& weights() const;

@@ -27,7 +27,7 @@ struct Scores {
   double APs = undefined_score, APm = undefined_score,
          APl = undefined_score;  ///< of small, medium and large objects
   double AR = undefined_score;   ///< mean recall with 100 detections an image
-  /// At the one confidence where the mean F1 of the classes is best.
+  /// These hold at the one confidence where the mean F1 of the classes is best.
   double confidence = 0, precision = 0, recall = 0;
   double loss = undefined_score;  ///< the validation loss, where it was computed
 
@@ -43,7 +43,7 @@ struct Scores {
 struct EvaluationOptions {
   DeviceOptions device = {};
   std::string split = "val";
-  /// Of a configuration: "evaluate.nms.iou=0.5", "loader.workers=4".
+  /// Settings of a configuration: "evaluate.nms.iou=0.5", "loader.workers=4".
   std::vector<std::string> settings = {};
   int batch = 8;              ///< images that go through the network at once
   int height = 0, width = 0;  ///< of the network's input; 0: as recorded in the weights

@@ -32,8 +32,8 @@ struct Picture {
 /// What `detect` sees of a source, in its order. Not for use by several threads at a time.
 class BRIGHTNET_PUBLIC Frames {
  public:
-  /// Of an image, a video, a folder, a pattern, a list (.txt), a camera's number or a stream's address. Images are decoded as
-  /// the network of these weights takes them, since imported ones expect darknet's decoder. Throws InputError when there is
+  /// Opens an image, a video, a folder, a pattern, a list (.txt), a camera's number or a stream's address. Images are decoded
+  /// as the network of these weights takes them, since imported ones expect darknet's decoder. Throws InputError when there is
   /// nothing in the source.
   Frames(const Weights& weights, const std::string& source, const FrameOptions& options = {});
   ~Frames();

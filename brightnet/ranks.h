@@ -32,7 +32,7 @@ class BRIGHTNET_PUBLIC Ranks {
   /// Runs `prepare` on every rank. When it throws on any of them, all throw an Error with the message of the lowest.
   void prepare(const std::function<void()>& prepare);
 
-  /// For the library itself.
+  /// Only the library itself calls this.
   Communicator& communicator() const { return *communicator_; }
   int expected() const { return expected_; }
 

@@ -45,7 +45,7 @@ struct StepReport {
 class BRIGHTNET_PUBLIC RunObserver {
  public:
   virtual ~RunObserver();
-  /// Before the first step. `folder` is the run's.
+  /// Called before the first step. `folder` is the run's.
   virtual void began(const std::filesystem::path& folder);
   virtual void step(const StepReport& report);
   virtual void evaluated(const StepReport& report, const Scores& scores);

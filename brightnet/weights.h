@@ -14,7 +14,7 @@ namespace brightnet {
 
 struct TrainedModel;
 
-/// Where trained weights are.
+/// The files in which trained weights are.
 struct WeightsFiles {
   std::filesystem::path weights = {};  ///< a file, or the name of published weights, which are fetched
   std::filesystem::path cfg = {};      ///< darknet's description of a .weights file; empty for a .safetensors
@@ -23,8 +23,8 @@ struct WeightsFiles {
       {};  ///< darknet's class names where no file has them; empty: they are numbered
 };
 
-/// Of a run's folder the file of its weights to use: the averaged ones where they are better, else the best, else the last.
-/// Other paths as they are.
+/// Returns for a run's folder the file of its weights to use: the averaged ones where they are better, else the best, else the
+/// last. Other paths as they are.
 BRIGHTNET_PUBLIC std::filesystem::path weights_file(const std::filesystem::path& weights);
 
 /// A network's description, its class names and its values in memory. Copies share them; nothing changes them, so an
@@ -42,10 +42,10 @@ class BRIGHTNET_PUBLIC Weights {
   int input_width() const;
   int channels() const;        ///< 3: RGB; 1: grey
   int64_t parameters() const;  ///< trainable values
-  /// Where the weights come from: "run", "epoch", "AP", …; for people.
+  /// Says where the weights come from: "run", "epoch", "AP", …; for people.
   const std::map<std::string, std::string>& training() const;
 
-  /// For the library itself.
+  /// Only the library itself calls this.
   explicit Weights(std::shared_ptr<const TrainedModel> trained);
   const TrainedModel& trained() const { return *trained_; }
 

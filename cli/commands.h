@@ -56,7 +56,7 @@ void take_precision(CLI::App& command, std::string& precision);
 void take_settings(CLI::App& command, std::vector<std::string>& settings);
 /// `also` names what the command takes beside trained weights, with a comma behind it.
 void take_weights(CLI::App& command, WeightsFiles& weights, const std::string& also = "");
-/// For an exported network, which OpenCV runs: its threads, which the program otherwise leaves to the loader's, are all.
+/// Lets OpenCV, which runs exported networks, use all threads; the program otherwise leaves them to the loader.
 void use_opencv_threads(const WeightsFiles& weights);
 CLI::Option* take_tiles(CLI::App& command, std::string& tiles);
 /// --size: the network input's size in pixels, "416" or "384x1248" (height x width). `low`, the least side, is 0 for

@@ -33,14 +33,14 @@ class InferenceNetwork {
   InferenceEngine& engine() { return *engine_; }
   /// The network itself, for inputs of size(); not of an exported one.
   Network& network() { return network(size()); }
-  /// Without its values, which are in the device's memory.
+  /// The model without its values, which are in the device's memory.
   const TrainedModel& trained() const { return trained_; }
   InputSize size() const { return engine_->size(); }
   /// How images are fitted into the network's input.
   InputFit fit() const { return {size(), trained_.letterbox, trained_.resize, trained_.model.channels}; }
   void set_resize(Resize resize) { trained_.resize = resize; }
-  /// For rectangular batches images are letterboxed. Throws InputError where there are none: with darknet's resize, and of
-  /// an exported network.
+  /// Prepares for rectangular batches, in which images are letterboxed. Throws InputError where there can be none: with
+  /// darknet's resize, and of an exported network.
   void begin_rect();
   /// The views of `eval --augment`. Throws InputError for an exported network, whose input has one size.
   std::vector<InferenceView> views() const;

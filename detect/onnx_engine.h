@@ -15,10 +15,10 @@
 
 namespace brightnet {
 
-/// By its name, "best.onnx".
+/// Whether a file is an exported network, by its name: "best.onnx".
 bool is_onnx(const std::filesystem::path& file);
 
-/// On the CPU, in fp32, with OpenCV's threads.
+/// Runs an exported network on the CPU, in fp32, with OpenCV's threads.
 class OnnxEngine : public InferenceEngine {
  public:
   /// Throws InputError for a file that is not an ONNX export of brightnet, whose outputs are not decoded boxes, or that

@@ -42,7 +42,8 @@ struct DetectOptions {
 struct FoundObjects {
   Frame frame;                   ///< a frame with a `failure` has no objects
   std::vector<ScoredBox> boxes;  ///< in pixels of the frame, clipped to it, best first
-  /// Not clipped, including boxes outside the frame, as in darknet. For a frame in tiles the same as `boxes`.
+  /// The boxes before they are clipped, including those outside the frame, as in darknet. For a frame in tiles the same as
+  /// `boxes`.
   std::vector<ScoredBox> uncut;
   YoloLoss loss;       ///< computed when there is a TruthsOf; the sum over tiles
   double seconds = 0;  ///< in the network and NMS: its share of its batch, or the sum of its tiles'
@@ -92,11 +93,11 @@ class Pipeline {
   const TruthsOf truths_;
   StageTimes times_;
   double now_ = 0;
-  // For each input of the current batch.
+  // What was found in each input of the current batch.
   std::vector<std::vector<Detection>> candidates_;
   std::vector<YoloLoss> losses_;
   std::vector<std::vector<ScoredBox>> objects_;
-  // For the current frame: what was found in its tiles so far, and how many they are.
+  // What was found in the current frame's tiles so far, and how many they are.
   FoundObjects found_;
   int tiles_ = 0;
   double seconds_an_input_ = 0;  ///< of the current batch

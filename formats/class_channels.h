@@ -26,7 +26,7 @@ enum class ClassRelation {
 /// The classes of weights compared with those of a data set, by name.
 struct ClassMatch {
   ClassRelation relation = ClassRelation::same;
-  /// Of each class of the data set, its index in the weights, or −1.
+  /// For each class of the data set its index in the weights, or −1.
   std::vector<int> source;
 };
 ClassMatch match_classes(const std::vector<std::string>& of_weights, const std::vector<std::string>& of_data);

@@ -22,7 +22,7 @@ struct TrainedModel {
   InputSize size = 416;                 ///< of the input it was evaluated at
   bool letterbox = false;               ///< how images were fitted into it
   Resize resize = Resize::antialiased;  ///< for `detect` and `eval`; darknet's for imported weights
-  /// Where the weights come from: "epoch", "AP", …; for people.
+  /// Says where the weights come from: "epoch", "AP", …; for people.
   std::map<std::string, std::string> training;
   ParameterLayout layout;          ///< of `model`
   std::vector<float> values;       ///< in the layout's order
@@ -37,8 +37,8 @@ Resize parse_resize(const std::string& name);
 /// Writes a weights file atomically: fp32, convolution weights in OHWI.
 void save_weights(const std::filesystem::path& file, const TrainedModel& trained);
 
-/// Of a run's folder the weights to use: the average of the best, which is there where it is better than they are, else
-/// the best, else the last. Other paths as they are.
+/// Returns for a run's folder the weights to use: the average of the best, which is there where it is better than they are,
+/// else the best, else the last. Other paths as they are.
 std::filesystem::path weights_of_run(const std::filesystem::path& given);
 
 /// Reads a weights file. Throws InputError when it is not one of brightnet's, and as load_weights() does.
@@ -51,7 +51,7 @@ std::optional<TrainedModel> describe_weights(const std::filesystem::path& file);
 /// not finite.
 std::vector<float> load_weights(const std::filesystem::path& file, const ParameterLayout& layout);
 
-/// Of parameters by their names: for each output channel, the file's channel that it is read from, or −1: it
+/// Sources of parameters, by their names: for each output channel, the file's channel that it is read from, or −1: it
 /// keeps its value (formats/class_channels.h).
 using ChannelSources = std::map<std::string, std::vector<int>>;
 

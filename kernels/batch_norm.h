@@ -28,7 +28,7 @@ struct BatchNormForward {
   float epsilon = 1e-5f;
   Activation activation = Activation::linear;
   void* workspace = nullptr;
-  /// For statistics over all ranks' pixels; nullptr: over this rank's alone.
+  /// Makes the statistics those over all ranks' pixels; nullptr: over this rank's alone.
   StatisticsExchange* exchange = nullptr;
 };
 
@@ -44,7 +44,7 @@ struct BatchNormBackward {
   bool frozen = false;
   Activation activation = Activation::linear;
   void* workspace = nullptr;
-  /// As in the forward pass: dy is then the gradient through the statistics of all ranks' pixels. The
+  /// The same as in the forward pass: dy is then the gradient through the statistics of all ranks' pixels. The
   /// parameters' gradients still need the all-reduce over ranks, like every gradient: a device may leave each
   /// rank's own sum, or the total on rank 0 and zero elsewhere.
   StatisticsExchange* exchange = nullptr;

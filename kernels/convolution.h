@@ -63,14 +63,14 @@ class Convolution {
   virtual size_t weight_bytes() const = 0;
   /// What it cannot do without.
   virtual size_t workspace_bytes() const = 0;
-  /// With more, up to this, it can choose among more implementations: see extend_workspace().
+  /// With a workspace of more bytes, up to this, it can choose among more implementations: see extend_workspace().
   virtual size_t most_workspace_bytes() const { return workspace_bytes(); }
   virtual void bind(void* weights, void* workspace) = 0;
-  /// After bind(): the workspace has `bytes`, which is more than workspace_bytes().
+  /// Tells after bind() that the workspace has `bytes`, which is more than workspace_bytes().
   virtual void extend_workspace(size_t) {}
 
-  /// Fills the working weights from fp32 master weights in OHWI (I: those of a group); call it after each change of the masters.
-  /// These must stay in place until the next call (unless `folded`): a backend may read them directly.
+  /// Fills the working weights from fp32 master weights in OHWI (I: those of a group); call it after each change of the
+  /// masters. These must stay in place until the next call (unless `folded`): a backend may read them directly.
   virtual void prepare(const float* master) = 0;
   /// The working weights if they are the masters rounded to their type and nothing else: Backend::cast_all() then
   /// does what prepare() would do, for all convolutions at once. Null: they need prepare().

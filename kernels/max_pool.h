@@ -12,7 +12,7 @@ namespace brightnet {
 /// columns, with before = ⌊padding / 2⌋; elements outside x are ignored. Of equal elements the first in
 /// row-major order wins; a NaN wins over every number, and the last NaN over the others.
 struct PoolSpec {
-  /// In pixels; window ≤ 15.
+  /// Both are in pixels; window ≤ 15.
   int window = 2, stride = 2;
   /// Total of both sides, as in darknet, where window − 1 is the default.
   int padding = 0;

@@ -41,13 +41,13 @@ class ConvolutionLayer : public Layer {
 
  protected:
   ConvolutionLayer(const ConvAttributes& conv, const LayerSetup& setup);
-  /// Of so many filters, which are the layer's or also another's.
+  /// Plans a convolution of so many filters, which are the layer's or also another's.
   void plan_convolution(int filters);
   /// What the convolution's calls are given within those of the layer.
   virtual ConvolutionTensors tensors(const LayerCall& forward, const LayerCall& backward) const = 0;
   /// The tensors of write_input_gradient().
   void append_input_gradient(const LayerCall& backward, ConvolutionTensors& tensors) const;
-  /// Of its input, where that has one.
+  /// Writes the gradient of its input, where that has one.
   void write_input_gradient(const Tensor& dy, const LayerCall& call);
 
   const ConvAttributes attributes_;

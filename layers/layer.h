@@ -35,7 +35,7 @@ struct LayerSetup {
   Shape network_input;
   /// Sums batch statistics over the images of all ranks; nullptr: over this rank's only.
   StatisticsExchange* statistics = nullptr;
-  /// Of the image, where the first input is that: Backend::image_channels() counts them.
+  /// Channels of the image that are zero, where the first input is an image: Backend::image_channels() counts them.
   int zero_inputs = 0;
   /// False when no layer before this one has parameters.
   bool input_gradient = true;

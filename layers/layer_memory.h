@@ -19,11 +19,11 @@ struct MemoryNeeds {
   size_t most_workspace = 0;
   size_t tensors = 0;    ///< of the workspace, before the part that can be larger
   size_t preparing = 0;  ///< within prepare(), in the memory of the step's tensors, which is free then
-  /// From its backward pass until the network has converted ConvolutionLayer::append_rounded_gradients().
+  /// Needed from its backward pass until the network has converted ConvolutionLayer::append_rounded_gradients().
   size_t rounded_gradient = 0;
 };
 
-/// Where that is: nullptr while it is planned.
+/// The addresses of a layer's memory: nullptr while it is planned.
 struct LayerMemory {
   void *weights = nullptr, *saved = nullptr, *workspace = nullptr, *preparing = nullptr,
        *rounded_gradient = nullptr;

@@ -43,7 +43,7 @@ struct NetworkSetup {
   /// An inference network can also compute the loss of its predictions (Network::loss()), for which its heads
   /// need some memory.
   bool loss_of_inference = false;
-  /// For inference in Precision::int8, which needs it; otherwise it is ignored.
+  /// The ranges that inference in Precision::int8 needs; ignored otherwise.
   const Quantization* quantization = nullptr;
   /// Inference: sees what the layers compute.
   LayerObserver* observer = nullptr;
@@ -51,7 +51,7 @@ struct NetworkSetup {
   InputSize size() const { return {height, width}; }
 };
 
-/// Where a step that is recorded is interrupted, for work that must not be recorded with it.
+/// The places where a step that is recorded is interrupted, for work that must not be recorded with it.
 struct StepStops {
   std::function<void()> forward_done;  ///< called after the forward pass
   std::vector<int> layers;             ///< descending
@@ -79,7 +79,7 @@ class Network {
   const NetworkSetup& setup() const { return setup_; }
   int layer_count() const { return static_cast<int>(layers_.size()); }
   Shape output_shape(int layer) const;
-  /// In which a layer's output, or the image (network_input), is kept: the compute type or, in an int8 network, u8.
+  /// The type in which a layer's output, or the image (network_input), is kept: the compute type or, in an int8 network, u8.
   DType stored_type(int layer) const;
   /// What a layer needs of the arena.
   const MemoryNeeds& memory_needs(int layer) const;

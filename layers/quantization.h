@@ -10,14 +10,14 @@
 
 namespace brightnet {
 
-/// Of one layer, of which batch-norm is folded.
+/// The ranges of one layer, of which batch-norm is folded.
 struct LayerQuantization {
   /// Of the layer's output, for the convolutions that read it in 8 bits; the same for all inputs of a concat and for
   /// whatever only moves or compares values (moves_values()), and their outputs.
   std::optional<QuantizedRange> output = {};
   /// A convolution that is computed in 8 bits: a scale for each output channel. Empty: it stays in floating point.
   std::vector<float> weight_scales = {};
-  /// Of that convolution's result before its activation, for runtimes that round there (formats/onnx/).
+  /// The range of that convolution's result before its activation, for runtimes that round there (formats/onnx/).
   std::optional<QuantizedRange> before_activation = {};
 
   bool operator==(const LayerQuantization&) const = default;

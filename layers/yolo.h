@@ -23,7 +23,7 @@ class YoloLayer : public Layer {
   /// nullptr). Truths and totals are in the device's memory. `static_assignment`: simota takes all its candidates.
   void loss(const LayerCall& call, const TruthList& truths, const GradientScale& scale, LossTotals* totals,
             bool static_assignment);
-  /// In inference, where it was planned for: the loss of each of the first `images` images. Synchronizes.
+  /// Returns in inference, where it was planned for, the loss of each of the first `images` images. Synchronizes.
   std::vector<YoloLoss> loss_of_inference(const Tensor& predictions, int images, const TruthList& truths,
                                           bool static_assignment);
   /// Sums of the last loss(). Synchronizes.

@@ -63,9 +63,10 @@ struct Metrics {
   OperatingPoint best;
   /// Training's loss (docs/loss.md); only where the evaluated network computes it.
   std::optional<MeanLoss> loss;
-  /// At that confidence; at detect's own where nothing was found.
+  /// The matrix counts at that confidence, or at detect's own where nothing was found.
   ConfusionMatrix confusion;
-  /// Where labels and detections disagree most at that confidence, the worst first: one of the two is wrong there.
+  /// The images in which labels and detections disagree most at that confidence, the worst first: one of the two is wrong
+  /// there.
   std::vector<JudgedImage> worst;
   int64_t images = 0, truths = 0, detections = 0;
 };

@@ -13,7 +13,7 @@ namespace brightnet {
 
 class CocoIds {
  public:
-  /// Without a file of annotations. An image's id is the number that its file is called by (000000000139.jpg
+  /// Chooses ids without a file of annotations. An image's id is the number that its file is called by (000000000139.jpg
   /// is 139) when that holds for all files of the source and no two have the same; else, and for frames of
   /// videos, its place among what the source hands out, from 1. A category's id is COCO's own when the
   /// classes are COCO's 80 in their usual order; else the class's, from 1.

@@ -15,7 +15,7 @@ namespace brightnet {
 /// Images with boxes are the default output when no other is requested.
 bool writes_pictures(const DetectionOptions& options);
 BoxStyle box_style(const DetectionOptions& options);
-/// Of pictures and crops.
+/// The folder for pictures and crops.
 std::filesystem::path pictures_folder(const DetectionOptions& options);
 
 /// Throws InputError for options without effect.

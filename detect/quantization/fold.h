@@ -17,8 +17,8 @@ TrainedModel without_batch_norm(const TrainedModel& trained, Backend& backend);
 /// of pairs.
 int equalize(TrainedModel& trained);
 
-/// Of a convolution: the greatest magnitude of each output channel's weights over 127. No less than what lets its bias be
-/// counted in 32 bits, in units of this scale times that of the input.
+/// Returns a convolution's scales: the greatest magnitude of each output channel's weights over 127, but no less than what lets
+/// its bias be counted in 32 bits, in units of this scale times that of the input.
 std::vector<float> weight_scales(const TrainedModel& trained, int layer, float input_scale);
 
 /// Bias correction (the same paper, section 4.2): rounding to these scales changes the mean of an output channel by

@@ -32,8 +32,8 @@ QuantizedRange range_between(float least, float most, bool symmetric);
 
 QuantizedRange calibrated_range(const Histogram& values, CalibrationMethod method, bool symmetric);
 
-/// Of what `activation` is applied to: its greatest value and, of the possible least ones, that with the least mean squared
-/// error after the activation. So little is spent on negative values, which most activations nearly remove.
+/// Returns the range of what `activation` is applied to: its greatest value and, of the possible least ones, that with the
+/// least mean squared error after the activation. So little is spent on negative values, which most activations nearly remove.
 QuantizedRange range_before(const Histogram& values, Activation activation, bool symmetric);
 
 }  // namespace brightnet

@@ -44,7 +44,7 @@ struct ShownPixels {
 
 class FrameSource {
  public:
-  /// Of an image file; one with more is a frame with a failure.
+  /// Opens frames of image files; one with more pixels is a frame with a failure.
   explicit FrameSource(uint64_t max_pixels = usual_max_pixels) : max_pixels_(max_pixels) {}
   virtual ~FrameSource() = default;
 

@@ -27,7 +27,7 @@ class VideoCapture {
   /// The next frame (BGR), and its number in the video; nullopt at the end.
   std::optional<int64_t> read(cv::Mat& bgr);
 
-  /// After the end: "ends after 12 of 300 frames" when it promised clearly more; empty otherwise.
+  /// Says after the end "ends after 12 of 300 frames" when it promised clearly more; empty otherwise.
   std::string shortfall() const;
 
  private:

@@ -34,7 +34,7 @@ std::optional<PublishedWeights> find_published_weights(const std::string& name);
 /// if its length is that of one.
 std::optional<PublishedWeights> recognize_published_weights(const std::filesystem::path& file);
 
-/// Where fetched files are kept: cache_folder()/weights. Throws InputError without a home.
+/// The folder in which fetched files are kept: cache_folder()/weights. Throws InputError without a home.
 std::filesystem::path weights_folder();
 
 }  // namespace brightnet

@@ -31,7 +31,7 @@ class OnnxGraph {
   Value floats(const std::string& name, const Ints& shape, std::span<const float> values);
   Value ints(const std::string& name, const Ints& values);
   Value scalar(const std::string& name, float value);
-  /// Of int8_t, uint8_t or int32_t.
+  /// Adds a constant of int8_t, uint8_t or int32_t.
   template <typename Integer>
   Value integers(const std::string& name, const Ints& shape, std::span<const Integer> values);
 

@@ -1,4 +1,4 @@
-// From the heads' convolutions to the graph's outputs (private to formats): logits, boxes and scores,
+// Leads from the heads' convolutions to the graph's outputs (private to formats): logits, boxes and scores,
 // or detections. formats/onnx/export.h describes their layout.
 #pragma once
 

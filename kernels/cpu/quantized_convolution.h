@@ -7,8 +7,8 @@
 
 namespace brightnet::cpu {
 
-/// Of a spec with `quantized`. Needs has_int8_products(): older instructions add pairs of products in 16 bits, which
-/// saturate.
+/// Plans a convolution of a spec with `quantized`. Needs has_int8_products(): older instructions add pairs of products in 16
+/// bits, which saturate.
 std::unique_ptr<Convolution> plan_quantized_convolution(const ConvolutionSpec& spec);
 
 /// Whether this CPU sums 8-bit products exactly: VNNI, or AMX.

@@ -12,7 +12,7 @@
 
 namespace brightnet::cpu {
 
-/// For a spec that trains and has an exchange.
+/// Makes the convolution of a spec that trains and has an exchange.
 std::unique_ptr<Convolution> make_shared_convolution(const ConvolutionSpec& spec);
 
 }  // namespace brightnet::cpu

@@ -17,7 +17,7 @@ struct WeightLayout {
   size_t output_stride = 0, input_stride = 0, row_stride = 0, column_stride = 0;
   std::vector<int> inside;  ///< [output · input_block + input] → place in the block
 
-  /// Of a descriptor of OIHW weights.
+  /// Reads the layout from a descriptor of OIHW weights.
   explicit WeightLayout(const dnnl::memory::desc& desc);
 };
 

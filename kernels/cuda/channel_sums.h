@@ -112,8 +112,8 @@ __device__ void sum_rows(const ChannelTiles& tiles, const float (&s)[count], con
   }
 }
 
-/// After sum_rows(): once all parts of a channel are there, adds them in fp64 and calls finish(channel, s, t). The last
-/// block of every group of neighbouring ones adds the group's parts, and the last of these blocks the groups': by one
+/// To be called after sum_rows(): once all parts of a channel are there, adds them in fp64 and calls finish(channel, s, t). The
+/// last block of every group of neighbouring ones adds the group's parts, and the last of these blocks the groups': by one
 /// block alone it would be up to 768 loads a thread. All threads call it.
 template <int count, typename Finish>
 __device__ void finish_sums(const ChannelTiles& tiles, const ChannelWorkspace& room, const Finish& finish) {

@@ -51,7 +51,7 @@ struct ChannelTiles {
     groups = (chunks + group_chunks - 1) / group_chunks;
   }
   dim3 grid() const { return dim3(static_cast<unsigned>(chunks), static_cast<unsigned>(across)); }
-  /// Of the partial sums that the grid writes (kernels/cuda/channel_sums.h).
+  /// The size of the partial sums that the grid writes (kernels/cuda/channel_sums.h).
   size_t part_bytes() const { return static_cast<size_t>(chunks) * channels * sizeof(float2); }
 };
 

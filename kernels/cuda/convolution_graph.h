@@ -51,9 +51,9 @@ struct ConvolutionEngine {
 };
 std::string engine_name(const ConvolutionVariant& variant, int64_t index);
 
-/// For inference, bias and activation in cuDNN's engine ("fused") or in a kernel of ours after it ("plain").
-/// Where batch-norm follows, the sums of its statistics in the engine ("sums") or left to batch-norm
-/// ("plain"), which is timed in the engine's workspace.
+/// Returns the variants of a forward pass. For inference they have bias and activation in cuDNN's engine ("fused") or in a
+/// kernel of ours after it ("plain"). Where batch-norm follows, the sums of its statistics in the engine ("sums") or left to
+/// batch-norm ("plain"), which is timed in the engine's workspace.
 ConvolutionVariants forward_variants(const ConvolutionSpec& spec);
 ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec);
 /// The sum with the gradient that is there already (addend_slot) in the engine, in place ("sum"), or in a pass of

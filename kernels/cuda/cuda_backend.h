@@ -14,7 +14,7 @@ namespace brightnet::cuda {
 
 class CudaBackend : public Backend {
  public:
-  /// On the current CUDA device. `name` is for users: "cuda:0 (NVIDIA H200)".
+  /// Works on the current CUDA device. `name` is for users: "cuda:0 (NVIDIA H200)".
   CudaBackend(std::string name, ConvolutionFactory convolutions);
   /// A backend for planning only, which uses no device. While a LaunchList lives (kernels/traffic.h), it takes
   /// operations too, and lists them: nothing is computed, and memory is made of addresses alone.

@@ -57,7 +57,7 @@ std::optional<Problem> why_unusable(const Installation& installation, int index)
 /// Why that GPU does not support this precision; nullopt when it does.
 std::optional<Problem> why_not_in(Precision precision, const GpuFacts& gpu);
 
-/// In which 16-bit types cuDNN computes the sums of batch-norm's statistics with a convolution on a GPU (docs/gpu.md). In
+/// The 16-bit types in which cuDNN computes the sums of batch-norm's statistics with a convolution on a GPU (docs/gpu.md). In
 /// none of them where it cannot be asked: without cuDNN 9.8.
 struct SumEngines {
   bool fp16 = false, bf16 = false;

@@ -6,7 +6,7 @@
 
 namespace brightnet::cuda {
 
-/// Of a backend (CudaBackend::tickets()). Its operations follow one another, so that all use the same ones.
+/// How many tickets a backend has (CudaBackend::tickets()). Its operations follow one another, so that all use the same ones.
 constexpr unsigned most_tickets = 8192;
 
 #ifdef BRIGHTNET_KERNELS

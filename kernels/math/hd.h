@@ -3,7 +3,7 @@
 
 #ifdef __CUDACC__
 #define BRIGHTNET_HD __host__ __device__ inline
-/// Before a template that calls a function passed to it: a host function in host code, a device function
+/// Stands before a template that calls a function passed to it: a host function in host code, a device function
 /// in kernels.
 #define BRIGHTNET_HD_CALLER _Pragma("nv_exec_check_disable")
 /// A function that must be inlined.

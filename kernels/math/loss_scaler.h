@@ -62,7 +62,7 @@ BRIGHTNET_HD void apply_step(const StepPolicy& policy, StepState& state) {
   if (state.loss_scale < largest_loss_scale) state.loss_scale *= 2.0f;
 }
 
-/// From Σ g² of the gradient in memory (which includes the loss scale) and Σ x² of the running statistics;
+/// Decides from Σ g² of the gradient in memory (which includes the loss scale) and Σ x² of the running statistics;
 /// these are infinite or NaN when any element is.
 BRIGHTNET_HD void decide_step(const StepPolicy& policy, double gradient_squares, double statistic_squares,
                               StepState& state) {

@@ -108,7 +108,7 @@ struct Lion {
   }
 };
 
-/// Of an optimizer's step: one rule, with its settings.
+/// The rule of an optimizer's step, with its settings.
 using OptimizerRule = std::variant<Sgd, AdamW, Lion>;
 
 }  // namespace brightnet

@@ -212,14 +212,14 @@ struct ObjectnessTarget {
   float target, weight;
 };
 
-/// For a prediction without a truth; best_iou is its highest IoU with any truth of the image.
+/// The target of a prediction without a truth; best_iou is its highest IoU with any truth of the image.
 BRIGHTNET_HD ObjectnessTarget unassigned_objectness(const YoloHead& head, float best_iou) {
   if (head.truth_threshold < 1.0f && best_iou > head.truth_threshold) return {1.0f, head.objectness_weight};
   if (best_iou > head.ignore_threshold) return {0.0f, 0.0f};
   return {0.0f, head.objectness_weight * head.negative_weight};
 }
 
-/// For a prediction with a truth; `iou` is that of the two.
+/// The target of a prediction with a truth; `iou` is that of the two.
 BRIGHTNET_HD ObjectnessTarget assigned_objectness(const YoloHead& head, float iou) {
   return {head.objectness_smooth ? iou : 1.0f, head.objectness_weight};
 }

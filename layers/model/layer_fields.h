@@ -61,7 +61,7 @@ class LayerFields {
   }
 
  private:
-  /// In reading nothing is left out, but the value is set in case the key is absent.
+  /// Nothing is left out in reading, but the value is set in case the key is absent.
   template <typename Value>
   bool left_out(Value& value, const Value& otherwise) const {
     if (writes_) return value == otherwise;

@@ -68,7 +68,7 @@ std::vector<double> forward_flops(const Model& model, const InputSize& size);
 /// The shape of a layer's output. Throws InputError when the inputs do not fit the layer.
 Shape output_shape(const LayerDescription& layer, const std::vector<Shape>& inputs);
 
-/// In the order of the parameter layout; empty for most kinds of layers.
+/// Returns a layer's parameters in the order of the layout; empty for most kinds of layers.
 std::vector<ParameterSpec> parameters_of(const Model& model, const LayerDescription& layer);
 
 }  // namespace brightnet

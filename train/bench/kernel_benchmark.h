@@ -24,7 +24,7 @@ struct KernelWorkload {
   int parameters = 64'363'104;  ///< with 80 classes, padding included
 };
 
-/// At shapes of yolov4's first and middle layers, its spatial pyramid, its head at stride 8 (80 classes) and
+/// Measures at shapes of yolov4's first and middle layers, its spatial pyramid, its head at stride 8 (80 classes) and
 /// its parameters. A shape's first entry is "copy".
 std::vector<KernelBenchmark> measure_kernels(Backend& backend, Precision precision, int batch,
                                              const KernelWorkload& workload = {});

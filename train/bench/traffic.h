@@ -42,7 +42,7 @@ struct StepTraffic {
   std::vector<LayerTraffic> layers;  ///< the last one is the input and the optimizer's step
   WorkTraffic total;
   double unfused_own_bytes = 0;  ///< of our kernels if cuDNN's fusions are not taken
-  /// By the source file that launches: where the bytes are.
+  /// The same by the source file that launches, which shows where the bytes are.
   std::vector<LayerTraffic> kernels;
 };
 
@@ -53,7 +53,7 @@ struct TrafficOptions {
   Card card;
 };
 
-/// Of one step of a run on one GPU whose batch is one micro-batch: it refreshes working weights, computes loss and
+/// Counts one step of a run on one GPU whose batch is one micro-batch: it refreshes working weights, computes loss and
 /// gradients, and updates. `config` selects the optimizer and the weight average. Throws DeviceError in a build without
 /// CUDA.
 StepTraffic count_traffic(const RunConfig& config, const Model& model, const TrafficOptions& options);

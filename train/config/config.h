@@ -73,7 +73,7 @@ struct TrainOptions {
   std::string weights;
   bool weights_partial = false;  ///< of a .weights file, load the leading layers that match
   std::string weights_cfg;       ///< the .cfg of a .weights file that belongs to another model
-  /// Not trained: layers or blocks, or one number: the first K layers.
+  /// What is not trained: layers or blocks, or one number: the first K layers.
   Auto<std::vector<std::string>> freeze;
   float pretrained_rate = 1;  ///< factor on the learning rate of layers loaded from `weights`
   /// First part of the run over which the learning rate of those layers rises from 0 to its full value.
@@ -97,7 +97,7 @@ struct InputOptions {
 
 /// A run.
 struct RunConfig {
-  /// Of the run's folder; empty: the name of the YAML, or else of the data's folder, with "-foldK" for a fold.
+  /// The name of the run's folder; empty: the name of the YAML, or else of the data's folder, with "-foldK" for a fold.
   std::string name;
   std::string model;  ///< path of the model's YAML; in a YAML also the name of one (train/config/models.h)
   HeadOptions head;   ///< overrides the model's `head:` and its yolo layers' own keys
@@ -128,7 +128,7 @@ struct RunConfig {
 /// has its ratio. Nothing where `other` has another ratio of width and height.
 std::optional<InputSize> with_ratio_of(const InputSize& size, const InputSize& other);
 
-/// With a train.size that is no square: train.sizes given as heights get its ratio. Throws InputError for sizes of
+/// Gives train.sizes that are heights the ratio of a train.size that is no square. Throws InputError for sizes of
 /// another ratio. Does nothing while train.size is automatic.
 void keep_ratio(TrainOptions& train, const std::string& where);
 
@@ -139,7 +139,7 @@ struct Overrides {
   Overrides(std::initializer_list<std::string> all) : assignments(all) {}
 
   std::vector<std::string> assignments;  ///< of --set, as YamlDocument::set() takes them
-  /// Of --data. What it says takes the place of what the configuration says; both give way to the assignments.
+  /// The data set of --data. What it says takes the place of what the configuration says; both give way to the assignments.
   std::optional<DataOptions> data;
   Fold fold;  ///< of a data set that has no validation images; likewise
 

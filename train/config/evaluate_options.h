@@ -28,7 +28,7 @@ struct EvaluateOptions {
   int start = 1;
   /// Batch size; 0: the micro-batch.
   int batch = 0;
-  /// Of the network input; 0: train.size.
+  /// Size of the network's input; 0: train.size.
   InputSize size = 0;
   /// The metric that selects the best weights.
   BestBy best_by = BestBy::AP;

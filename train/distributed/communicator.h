@@ -27,7 +27,7 @@ class Communicator {
  public:
   virtual ~Communicator() = default;
 
-  /// From 0.
+  /// This process's number, from 0.
   virtual int rank() const = 0;
   virtual int size() const = 0;
   /// Index among the ranks of this machine, and their number; they determine this rank's GPU and cores.
@@ -47,12 +47,12 @@ class Communicator {
   virtual std::vector<std::string> all_gather(std::string_view bytes) = 0;
   virtual void barrier() = 0;
 
-  /// For tensors in host memory. It lives as long as this communicator.
+  /// Exchanges tensors in host memory. It lives as long as this communicator.
   virtual DeviceCollectives& host_collectives() = 0;
   /// Aborts all ranks when one of them goes missing; nullptr with a single rank. Device collectives (NCCL)
   /// report to it.
   virtual Watchdog* watchdog() = 0;
-  /// From now on a call that blocks for longer aborts the run.
+  /// Sets the limit: from now on a call that blocks for longer aborts the run.
   virtual void set_time_limit(double seconds) = 0;
   /// Reports why this rank cannot continue, unless another rank is already aborting the run, and aborts all
   /// ranks with this exit code. A single rank throws it as an Error.

@@ -35,11 +35,11 @@ class GradientExchange {
   };
   GradientExchange(DeviceCollectives& collectives, const Parameters& parameters, const Options& options);
 
-  /// After a step's last forward pass: the running statistics are final.
+  /// Tells after a step's last forward pass that the running statistics are final.
   void forward_done();
-  /// In a step's last backward pass: this layer's gradients, and those of later layers, are final.
+  /// Tells in a step's last backward pass that this layer's gradients, and those of later layers, are final.
   void layer_done(int layer);
-  /// After that pass: operations queued from now on see the gradient's sum over all ranks.
+  /// Ends the exchange after that pass: operations queued from now on see the gradient's sum over all ranks.
   void finish();
 
   const std::vector<GradientBucket>& buckets() const { return buckets_; }

@@ -93,7 +93,7 @@ class Watchdog {
   Beat own_beat() const;
   void look_for_deaths();
   void look_for_silence();
-  /// Of the ranks that are heard, and of this one.
+  /// The sum over the ranks that are heard, and this one.
   uint64_t progress() const;
   std::string find_missing(Lane lane, double waited) const;
   /// Whether a rank without a beat for `quiet` seconds is stopped or lost, not merely slow.

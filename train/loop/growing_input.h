@@ -19,7 +19,7 @@ class GrowingInput {
 
   /// Whether the input grows. Otherwise it is constant, or drawn from train.sizes.
   bool active() const { return grow_ > 0 && sizes_.size() > 1; }
-  /// For each size but the smallest the step from which it is used: the sizes have equal parts of the first
+  /// Returns for each size but the smallest the step from which it is used: the sizes have equal parts of the first
   /// `grow` of the run, as long as it was planned to be. A later plan moves only the steps ahead of it, and a size that
   /// has been reached stays.
   std::vector<int64_t> boundaries(const RunLength& length, const Progress& progress) const;

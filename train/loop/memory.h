@@ -30,7 +30,7 @@ class RunNetworks {
 
   /// The network for this input size, bound to the arena.
   Network& training(const InputSize& size) { return use(*training_.at(size)); }
-  /// For evaluations at this size: the run's, or one of a growing input's smaller ones.
+  /// The network for evaluations at this size: the run's, or one of a growing input's smaller ones.
   Network& evaluation(const InputSize& size) { return use(*evaluation_.at(size)); }
 
   /// The largest plan of training, and of evaluation.

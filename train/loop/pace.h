@@ -44,7 +44,7 @@ class Pace {
   /// saving takes at most 1/50 of the time (a large state on a slow disk).
   bool save_due(double save_every) const;
 
-  /// Of the whole run so far, for its saved state.
+  /// The times of the whole run so far, for its saved state.
   RunTimes times() const;
   /// Steps in this process.
   int64_t steps() const { return steps_; }

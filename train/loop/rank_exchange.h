@@ -16,7 +16,7 @@ namespace brightnet {
 
 /// The report of one rank, or of all ranks combined.
 struct RankReport {
-  /// Of the epoch so far.
+  /// The sums of the epoch so far.
   LossTotals losses = {};
   EpochSums sums = {};
   /// This rank, or any of them, has been asked to stop.
@@ -43,7 +43,7 @@ class RankExchange {
   void add(const EpochSums& more) { own_ += more; }
   /// Combines the ranks' losses and requests with what add() has summed: `own` is a report without sums.
   const RankReport& share(RankReport own);
-  /// As of the last share().
+  /// What was known at the last share().
   const RankReport& all() const { return all_; }
   const EpochSums& sums() const { return all_.sums; }
   const LossTotals& losses() const { return all_.losses; }

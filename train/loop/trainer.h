@@ -49,7 +49,7 @@ class Trainer {
   /// Metrics of the best evaluation so far; without curves and confusion matrix if it preceded a resume. None
   /// before the first, or when an old version that did not save them made it.
   const std::optional<Metrics>& best_metrics() const { return validation_.best(); }
-  /// Of the last evaluation in this process.
+  /// The metrics of the last evaluation in this process.
   const std::optional<Metrics>& last_metrics() const { return validation_.last(); }
   RunMemory memory() const { return step_.memory(); }
   /// What the run has taken so far, and seconds until its time limit; no limit: none.
@@ -99,9 +99,9 @@ class Trainer {
   Observers observers_;
   std::unique_ptr<Loader> loader_;
 
-  /// Without the epoch's sums, which the ranks have together; its losses are this rank's alone.
+  /// The progress without the epoch's sums, which the ranks have together; its losses are this rank's alone.
   Progress progress_;
-  /// Of the last step. A plan made after it does not tell any more.
+  /// The rate of the last step, which a plan that was made after it no longer tells.
   float rate_ = 0;
   bool static_assignment_ = false, resumed_ = false;
 };

@@ -16,7 +16,7 @@ namespace brightnet {
 
 /// How far a run is, and how fast, over all ranks.
 struct TrainingStatus {
-  /// From 1: the epoch being trained, or the one that has just ended; of how many, 0: unknown.
+  /// The epoch being trained, or the one that has just ended, from 1; of how many, 0: unknown.
   int64_t epoch = 0, epochs = 0;
   /// Within the epoch; 0: all of its steps are done.
   int64_t step = 0, steps_per_epoch = 0;
@@ -24,12 +24,12 @@ struct TrainingStatus {
   double epochs_done = 0;
   /// Optimizer steps done, skipped ones included; of how many, for a run whose length they are; 0: epochs are.
   int64_t iteration = 0, iterations = 0;
-  /// Of the epoch; losses.images is 0 when every step was skipped.
+  /// The sums of the epoch; losses.images is 0 when every step was skipped.
   EpochSums sums;
   LossTotals losses;
-  /// Until the run's last step; negative: unknown.
+  /// Seconds until the run's last step; negative: unknown.
   double seconds_left = -1;
-  /// Of the input in evaluations, which grows with that of training (train.grow).
+  /// Size of the input in evaluations, which grows with that of training (train.grow).
   InputSize evaluation_size;
   /// Learning rate.
   float rate = 0;
@@ -51,7 +51,7 @@ struct RunBegan {
   const TrainingStatus& status;
   /// Whether it continues a run that was saved.
   bool resumed = false;
-  /// From 1; 0: none yet.
+  /// The epoch of the best evaluation, from 1; 0: none yet.
   int best_epoch = 0;
   /// Bytes on the device, all of which are allocated, and of the arrays that are saved.
   size_t device_memory = 0;
@@ -60,7 +60,7 @@ struct RunBegan {
 
 struct BatchLoaded {
   const Batch& batch;
-  /// Of this rank's micro-batches, from 0, those before a resume included.
+  /// Number among this rank's micro-batches, from 0, those before a resume included.
   int64_t number = 0;
 };
 
@@ -112,7 +112,7 @@ class TrainingObserver {
   /// What it is, for the message that it has failed: "the progress line".
   virtual std::string name() const = 0;
 
-  /// Before the first step. An observer may refuse a run here alone: what this throws ends it.
+  /// Called before the first step. An observer may refuse a run here alone: what this throws ends it.
   virtual void run_began(const RunBegan&) {}
   virtual void batch_loaded(const BatchLoaded&) {}
   virtual void step_done(const StepDone&) {}

@@ -38,21 +38,21 @@ class TrainingPlan {
 
   /// The learning rate of a step.
   float rate(int64_t iteration) const { return schedule_.rate(iteration); }
-  /// Of the learning rate that pretrained layers have in the next step.
+  /// The share of the learning rate that pretrained layers have in the next step.
   float pretrained_share(const Progress& progress) const;
   /// Whether simota takes all of its candidates in this step (train.static_assignment), the next or the last one.
   bool assigns_statically(const Progress& progress, int64_t step) const;
-  /// By the plans alone (Progress::input_stage), as of the last step.
+  /// The stage by the plans alone (Progress::input_stage), as of the last step.
   int input_stage(const Progress& progress) const;
   const GrowingInput& growing() const { return growing_; }
-  /// Of the steps [from, to), in steps of the largest input.
+  /// The work of the steps [from, to), in steps of the largest input.
   double work(const Progress& progress, int64_t from, int64_t to) const;
-  /// Where the run ends, and where its last part begins, for a loader that starts here.
+  /// Says where the run ends, and where its last part begins, for a loader that starts here.
   RunEnd loader_end(const Progress& progress, int micro_batches) const;
 
   /// Epochs of the whole run; 0: not known yet.
   int64_t epochs(const Progress& progress) const;
-  /// Until the run's last step; negative: unknown.
+  /// Seconds until the run's last step; negative: unknown.
   double seconds_left(const Progress& progress) const;
   /// How far the run is, and what the learning rate does in the rest.
   std::string describe_rest(const Progress& progress) const;

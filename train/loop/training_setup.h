@@ -29,7 +29,7 @@ struct TrainingSetup {
   /// What writes into the folder.
   OutputFiles& files;
   Communicator& communicator = Communicator::solo();
-  /// For tensors in the backend's memory.
+  /// Exchanges tensors in the backend's memory.
   DeviceCollectives& collectives = communicator.host_collectives();
   /// Seconds of the clock by which the run is paced.
   std::function<double()> now = seconds_now;

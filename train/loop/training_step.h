@@ -31,7 +31,7 @@ struct StepSetup {
   const ParameterLayout& layout;
   Backend& backend;
   int ranks = 1;
-  /// For tensors in the backend's memory.
+  /// Exchanges tensors in the backend's memory.
   DeviceCollectives& collectives = Communicator::solo().host_collectives();
   /// Whether there is a network for evaluations: of a run, but not of a measured step.
   bool evaluates = true;
@@ -52,14 +52,14 @@ class TrainingStep {
   /// Forward and backward pass of the step's micro-batch number `part`. Its pixels must stay valid
   /// until Backend::finish_uploads().
   void pass(const Batch& batch, int part);
-  /// After the last micro-batch: all-reduces the gradient and steps the optimizer.
+  /// Ends a step after its last micro-batch: all-reduces the gradient and steps the optimizer.
   void update();
 
   // The parts of a step on one rank, for who measures them: this network's passes, and the update alone.
 
   /// The training network of this input size, bound to the arena.
   Network& network(const InputSize& size) { return networks_.training(size); }
-  /// Of a micro-batch's gradients, as pass() scales them.
+  /// The scale of a micro-batch's gradients, as pass() applies it.
   GradientScale gradient_scale() const;
   /// Neither recorded nor timed.
   void update_only();
@@ -81,7 +81,7 @@ class TrainingStep {
   void set_averaged_parameters(const std::vector<float>& values);
   /// The arrays to save for resuming.
   std::vector<StateArray> state_arrays() const;
-  /// Of these arrays.
+  /// The size of these arrays.
   uint64_t state_bytes() const;
 
   /// Seconds that the device was busy with steps.
@@ -102,7 +102,7 @@ class TrainingStep {
   Parameters trained_, averaged_;
   RunNetworks networks_;
   std::unique_ptr<OptimizerStep> optimizer_;
-  /// Only with several ranks.
+  /// There is one only with several ranks.
   std::optional<GradientExchange> exchange_;
 
   /// The optimizer's step, recorded when it runs for the second time.

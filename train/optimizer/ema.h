@@ -15,7 +15,7 @@ struct EmaOptions {
   void fields(Fields& f);
 };
 
-/// Of the average, in device memory.
+/// The size of the average, in device memory.
 size_t average_bytes(const EmaOptions& options, const ParameterLayout& layout);
 
 }  // namespace brightnet

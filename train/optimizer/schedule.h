@@ -45,11 +45,11 @@ struct ScheduleOptions {
   ScheduleUnit unit = ScheduleUnit::epochs;
   /// Length of the warm-up.
   Auto<float> warmup;
-  /// In the warm-up: rate · (t / warmup)^power.
+  /// The rate in the warm-up is rate · (t / warmup)^power.
   Auto<float> power;
   /// cosine and linear end at this fraction of the rate.
   float final = 0.01f;
-  /// Where the rate drops; empty: at 80 % and 90 % of the run.
+  /// The parts of the run at which the rate drops; empty: at 80 % and 90 % of the run.
   std::vector<float> steps;
   /// Factors of the rate there; empty: 0.1 each.
   std::vector<float> scales;
@@ -61,7 +61,7 @@ class Schedule {
   /// `total` optimizer steps in all. A warm-up longer than the run is cut to its length.
   Schedule(const ScheduleOptions& options, float rate, int64_t iterations_per_epoch, int64_t total);
 
-  /// From optimizer step `iteration` on, the run has `total` steps, of which the warm-up takes at most this
+  /// Says that from optimizer step `iteration` on the run has `total` steps, of which the warm-up takes at most this
   /// fraction. What is left of the warm-up or of the decay is spread over the steps that are left for it. Where the
   /// decay is ahead of that of a run of `total` steps, because a shorter one was planned, it goes back to it: a
   /// machine that was slow for a while must not spend the rest of the run at its final rate. Drops that have been
@@ -98,7 +98,7 @@ class Schedule {
   /// Steps of the whole warm-up as configured, and of one at its current speed; the step at which it ends.
   int64_t longest_warmup_, warmup_length_, warmup_end_;
   Ramp warmup_, decay_;
-  /// Where the rate drops.
+  /// The steps at which the rate drops.
   std::vector<int64_t> steps_;
 };
 

@@ -29,7 +29,7 @@ struct ObjectSizes {
 /// What is known of a run when it has ended.
 struct RunOutcome {
   MetricsTable curves;
-  /// Of the best evaluation. After a resume it may lack the confusion matrix.
+  /// The metrics of the best evaluation. After a resume it may lack the confusion matrix.
   Metrics best;
   /// Objects of each class in the training split; empty: unknown.
   std::vector<int64_t> training_objects;
@@ -38,12 +38,12 @@ struct RunOutcome {
   /// Share of the training boxes that an anchor fits (AnchorFit), where that is known and the anchors are given: the
   /// automatic ones fit as they can.
   std::optional<double> anchor_recall;
-  /// Of the last weights, where there was time for it.
+  /// The scores of the last weights on training images, where there was time for them.
   std::optional<TrainingImages> training_images;
   ObjectSizes sizes;
 };
 
-/// At most four sentences, the most important first; none for a run in which nothing stands out.
+/// Returns at most four sentences, the most important first; none for a run in which nothing stands out.
 std::vector<std::string> closing_words(const RunOutcome& run);
 
 }  // namespace brightnet

@@ -17,16 +17,16 @@
 namespace brightnet {
 
 struct ComparedRun {
-  /// As it was named, and for legends.
+  /// The folder as it was named, and the name for legends.
   std::string folder, name;
   std::optional<RunConfig> config;
-  /// Of the model, and its YAML without name and what `config` has (classes, size, head); empty: unknown.
+  /// The name of the model, and its YAML without name and what `config` has (classes, size, head); empty: unknown.
   std::string model_name, network;
   MetricsTable curves;
-  /// Of its data; none: unknown.
+  /// Fingerprints of its data; none: unknown.
   std::optional<SplitFingerprint> train, val;
 
-  /// Of the best evaluation, as metrics.h has them; no_truths: unknown.
+  /// Scores of the best evaluation, as metrics.h has them; no_truths: unknown.
   double AP = -1, AP50 = -1, AP75 = -1;
   /// 0: none.
   int best_epoch = 0;

@@ -15,9 +15,9 @@ struct EpochSummary {
   /// Epochs done: a whole number at the end of one, 2.4 after 0.4 of the third.
   double epoch = 0;
   int64_t iteration = 0;
-  /// Of the input in evaluations, in pixels.
+  /// Height of the input in evaluations, in pixels.
   int input_height = 0;
-  /// Of the epoch so far.
+  /// The sums of the epoch so far.
   EpochSums sums = {};
   LossTotals losses = {};
   float rate = 0;

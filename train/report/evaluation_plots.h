@@ -13,7 +13,7 @@ cv::Mat plot_precision_recall(const Metrics& metrics);
 
 /// A quantity over the confidence threshold.
 enum class OverScore : uint8_t { f1, precision, recall };
-/// At IoU 0.5, as plot_precision_recall(), with the threshold at which the mean F1 of the classes is best.
+/// Draws the curve at IoU 0.5, as plot_precision_recall() does, with the threshold at which the mean F1 of the classes is best.
 cv::Mat plot_over_score(const Metrics& metrics, OverScore which);
 
 /// The confusion matrix: counts and, where cells are large enough, shares of the true class, with the

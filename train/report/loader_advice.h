@@ -14,7 +14,7 @@ struct LoaderSituation {
   LoaderOptions loader;
   /// Processors available to this process.
   int processors = 1;
-  /// Of all training images, 3 bytes per pixel.
+  /// The size of all training images, 3 bytes per pixel.
   double decoded_bytes = 0;
 };
 

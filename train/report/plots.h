@@ -16,7 +16,7 @@ namespace brightnet {
 struct Curve {
   std::string name;
   std::vector<double> x, y;
-  /// Of line_color(); −1: the one of its place in the panel.
+  /// An index of line_color(); −1: the one of its place in the panel.
   int color = -1;
   /// Values up to here compete with none after it: they are of smaller inputs (train.grow).
   double comparable_after = -INFINITY;
@@ -31,7 +31,7 @@ struct PlotPanel {
   std::vector<Curve> curves;
   /// Losses (lower) are drawn on a logarithmic scale when they fall by more than a factor of 10.
   Better better = Better::neither;
-  /// Where the input grew.
+  /// The epochs at which the input grew.
   std::vector<double> grew = {};
   /// What a reader may wonder about, below the axis; empty: nothing.
   std::string note = {};

@@ -28,7 +28,7 @@ class ProgressObserver : public TrainingObserver {
 
   const TrainingSetup& setup_;
   ProgressLine line_;
-  /// Of the newest evaluation.
+  /// The scores of the newest evaluation.
   std::optional<LastScores> scores_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace brightnet {
 
-/// Of the newest evaluation.
+/// The scores of the newest evaluation.
 struct LastScores {
   /// Epochs done then: 3, or 2.4 within the third.
   double epoch = 0;
@@ -31,7 +31,7 @@ struct RunProgress : TrainingStatus {
   bool just_evaluated = false;
 };
 
-/// Of the newest row, up to that epoch, that has any.
+/// The scores of the newest row, up to that epoch, that has any.
 std::optional<LastScores> last_scores(const MetricsTable& table, double epochs_done);
 
 /// "epoch 3/300 120/250  loss 2.345  ETA 1:02:03  AP50 0.512 AP 0.301 (epoch 2)  lr 0.0013  …".

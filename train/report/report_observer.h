@@ -36,7 +36,7 @@ class ReportObserver : public TrainingObserver {
   std::vector<std::vector<std::string>> choices_;
   BestEffort best_effort_;
   std::optional<RunReport> report_;
-  /// Of the last point of the training's curves.
+  /// The losses of the last point of the training's curves.
   LossTotals point_losses_;
   EpochSums point_sums_;
   double point_at_ = 0;

@@ -12,10 +12,10 @@
 
 namespace brightnet {
 
-/// For rank 0, which writes files and messages.
+/// The observers of rank 0, which writes files and messages.
 class RunObservers {
  public:
-  /// As ReportObserver and DiskForecast. The trainer is given all() with its setup.
+  /// The arguments are those of ReportObserver and DiskForecast. The trainer is given all() with its setup.
   RunObservers(const TrainingSetup& setup, const ParameterLayout& layout,
                std::vector<std::vector<std::string>> choices = {}, FreeSpace free_space = free_bytes)
       : disk_(setup, layout, std::move(free_space)),
@@ -25,7 +25,7 @@ class RunObservers {
   RunObservers(const RunObservers&) = delete;
   RunObservers& operator=(const RunObservers&) = delete;
 
-  /// In the order in which they are told: what is said of an epoch comes before its row in the tables.
+  /// Returns them in the order in which they are told: what is said of an epoch comes before its row in the tables.
   std::vector<TrainingObserver*> all() { return {&disk_, &progress_, &loader_, &report_}; }
   ReportObserver& report() { return report_; }
 

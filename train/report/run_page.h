@@ -15,7 +15,7 @@ namespace brightnet {
 struct RunDescription {
   std::string name;
   std::vector<std::string> classes;
-  /// Of each class in the training split.
+  /// The number of objects of each class in the training split.
   std::vector<int64_t> training_objects;
   /// What makes the scores other than they seem.
   std::vector<std::string> warnings;

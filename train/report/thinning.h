@@ -19,7 +19,7 @@ class Thinning {
     waited_ = 0;
     return true;
   }
-  /// Of the one that was let through.
+  /// Counts the bytes of the one that was let through.
   void spend(size_t bytes) { spent_ += bytes; }
   int64_t interval() const { return int64_t{1} << (8 * spent_ / budget_); }
 

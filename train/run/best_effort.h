@@ -21,7 +21,7 @@ class BestEffort {
   void attempt_together(const Communicator& communicator, const std::string& what,
                         const std::function<void()>& work);
 
-  /// For tests: called with every `what` before its work. What it throws is treated as the work's.
+  /// Tests set this: it is called with every `what` before its work. What it throws is treated as the work's.
   static inline std::function<void(const std::string& what)> before_work;
 
  private:

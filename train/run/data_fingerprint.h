@@ -10,7 +10,7 @@ namespace brightnet {
 /// A split's fingerprint, stored in a saved state.
 struct SplitFingerprint {
   int64_t images = 0, objects = 0;
-  /// Of image file names and sizes, boxes, and classes; not of the folder.
+  /// A hash of image file names and sizes, boxes, and classes; not of the folder.
   uint64_t hash = 0;
 
   bool operator==(const SplitFingerprint&) const = default;

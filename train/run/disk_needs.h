@@ -10,11 +10,12 @@
 namespace brightnet {
 
 struct DiskNeeds {
-  /// Of the saved state, and of one weights file or kept set of parameters.
+  /// Bytes of the saved state, and of one weights file or kept set of parameters.
   uint64_t state = 0, weights = 0;
   /// How many of the latter: best, last, averaged, those kept for the average, and snapshots.
   int weights_files = 0;
-  /// Of the run, with an upper bound for the events: a row of numbers an epoch, and a picture an evaluation.
+  /// The numbers of the run's epochs and evaluations, with an upper bound for the events: a row of numbers an epoch, and a
+  /// picture an evaluation.
   int64_t epochs = 0, evaluations = 0;
 
   uint64_t events() const;

@@ -32,8 +32,8 @@ class OutputFiles {
   void write_newest(const std::filesystem::path& file, uint64_t bytes, const std::function<void()>& write);
   /// Tries again to write what is kept.
   void retry();
-  /// Where no later save will make up for what is missing: retries up to four times within three seconds, because a disk
-  /// or a network often fails for a moment only.
+  /// To be called where no later save will make up for what is missing: retries up to four times within three seconds, because
+  /// a disk or a network often fails for a moment only.
   void insist();
   /// The file is no longer wanted.
   void forget(const std::filesystem::path& file);

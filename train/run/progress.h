@@ -45,10 +45,10 @@ struct Plan {
 
 /// Seconds on the clock of rank 0.
 struct RunTimes {
-  /// Of the run so far, evaluations and saves included, without the time while it was stopped. Negative: not
+  /// Seconds of the run so far, evaluations and saves included, without the time while it was stopped. Negative: not
   /// known, in the state of a version that planned once and did not save it.
   double used = 0;
-  /// Of the last evaluation, or what one was found to take; 0: not known yet.
+  /// Seconds of the last evaluation, or what one was found to take; 0: not known yet.
   double evaluation = 0;
   /// `used` when the last evaluation ended.
   double evaluated_at = 0;
@@ -73,7 +73,7 @@ struct Progress {
   int64_t iteration = 0;
   /// Best score of an evaluation so far; −1: none.
   double best_score = -1;
-  /// From 1; 0: none.
+  /// The best epoch, from 1; 0: none.
   int best_epoch = 0;
   int evaluations_since_best = 0;
   /// All plans so far, in order. The last one is in force; the schedule and the last part without mosaic

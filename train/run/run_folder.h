@@ -21,7 +21,7 @@ class RunFolder {
   static std::vector<RunFolder> numbered(const std::filesystem::path& wanted);
   /// The runs directly below a folder that can be resumed or begun again, the one that was saved last first.
   static std::vector<RunFolder> below(const std::filesystem::path& folder);
-  /// Of several, the one that was saved last; one without a state counts from when it was begun.
+  /// The one of several that was saved last; one without a state counts from when it was begun.
   static std::optional<RunFolder> latest(const std::vector<RunFolder>& runs);
 
   /// Whether it has the description that a run begins with, and a state to resume from.

@@ -9,7 +9,7 @@
 
 namespace brightnet {
 
-/// Of the sizes whose sides are multiples of `stride`, the one that is nearest to the images' usual ratio of width and
+/// Returns the one of the sizes whose sides are multiples of `stride` that is nearest to the images' usual ratio of width and
 /// height (the median) and to the pixels of `usual`, both as factors.
 InputSize fitting_size(const Dataset& training, const InputSize& usual, int stride);
 

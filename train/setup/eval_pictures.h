@@ -19,7 +19,7 @@ class EvalPictures {
   EvalPictures(const std::filesystem::path& folder, bool asked_for, std::string split, const Dataset& dataset,
                bool writes);
 
-  /// On rank 0; the others write nothing.
+  /// Writes on rank 0 alone.
   void write(const Metrics& metrics, const std::string& title);
 
  private:

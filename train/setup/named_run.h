@@ -11,7 +11,7 @@
 
 namespace brightnet {
 
-/// Of a data set without validation images: a tenth of the training images, chosen by content.
+/// What validates of a data set without validation images: a tenth of the training images, chosen by content.
 constexpr Fold validation_fold{1, 10};
 
 class NamedRun {

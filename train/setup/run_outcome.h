@@ -9,7 +9,7 @@ namespace brightnet {
 
 /// What only the end of a run tells.
 struct RunEnding {
-  /// By train.patience.
+  /// Whether train.patience ended it.
   bool stopped_early = false;
   std::optional<TrainingImages> training_images = std::nullopt;
 };

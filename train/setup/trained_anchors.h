@@ -21,7 +21,7 @@ struct PredictionHead {
   const YoloHead* head;
 };
 
-/// Of a model, in the order of its layers. They point into the model.
+/// The heads of a model, in the order of its layers. They point into the model.
 std::vector<PredictionHead> prediction_heads(const Model& model);
 
 /// The anchors of each prediction layer, in the order of the network.
@@ -30,10 +30,10 @@ struct TrainedAnchors {
   bool logarithmic = true;                 ///< b = anchor · exp(t); false for new_coords
 };
 
-/// Of a network as its .cfg describes it.
+/// The anchors of a network as its .cfg describes it.
 TrainedAnchors anchors_of(const Model& network);
 
-/// Of a file that is one of the published ones (formats/download/published_weights.h); not known of any other.
+/// The anchors of a file that is one of the published ones (formats/download/published_weights.h); not known of any other.
 TrainedAnchors anchors_of_published(const std::filesystem::path& weights);
 
 /// Where the model's prediction layers have other anchors than `trained`, shifts their biases so that they predict the

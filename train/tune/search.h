@@ -40,7 +40,7 @@ class Search {
 
   /// The trials that have ended, in order of their numbers.
   const std::vector<Trial>& trials() const { return trials_; }
-  /// Until the last trial has ended, by the mean of those that have; negative: unknown.
+  /// Seconds until the last trial has ended, by the mean of those that have; negative: unknown.
   double seconds_left() const;
 
  private:
@@ -60,7 +60,7 @@ class Search {
   const SearchSetup& setup_;
   const SearchFolder& folder_;
   std::vector<Trial> trials_;
-  /// By the places of `devices`; null where none runs.
+  /// The running trials, one for each of `devices`; null where none runs.
   std::vector<std::unique_ptr<Running>> running_;
 };
 

@@ -26,7 +26,7 @@ void write_trials(const std::filesystem::path& file, const std::vector<TunedKey>
 /// write_trials() writes for these keys.
 std::vector<Trial> read_trials(const std::filesystem::path& file, const std::vector<TunedKey>& keys);
 
-/// For propose().
+/// What propose() takes.
 std::vector<ScoredTrial> scored(const std::vector<Trial>& trials);
 /// The trial with the highest score above 0, the first of equals; nullptr when there is none.
 const Trial* best_of(const std::vector<Trial>& trials);
