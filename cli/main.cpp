@@ -167,14 +167,9 @@ int check_standard_output(int code) {
   return code == 0 ? failed : code;
 }
 
-}  // namespace
-
-int main(int count, char** arguments) {
-  // Exceeding `ulimit -f` then makes the write fail, like a full disk, instead of ending the process.
-  std::signal(SIGXFSZ, SIG_IGN);
-  take_closed_streams();
+/// Does what a command line says; returns the exit code.
+int run(int count, char** arguments) {
   const PrintableOutput printable_output(std::cout);
-  set_log_sink(standard_sink());
   cli::leave_no_progress_line();
   set_resource_folder(resource_folder_of(this_program()));
   cv::setNumThreads(1);  // OpenCV's threads would compete with the loader's
@@ -197,8 +192,18 @@ int main(int count, char** arguments) {
       return check_standard_output(app.exit(e));
     return fail(ExitCode::input, complaint(app, e, count > 1 ? arguments[1] : ""));
   }
+  return check_standard_output(action());
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  // Exceeding `ulimit -f` then makes the write fail, like a full disk, instead of ending the process.
+  std::signal(SIGXFSZ, SIG_IGN);
+  take_closed_streams();
   try {
-    return check_standard_output(action());
+    set_log_sink(standard_sink());
+    return run(count, arguments);
   } catch (const Error& e) {
     return fail(e.code(), e.what());
   } catch (const std::exception& e) {
