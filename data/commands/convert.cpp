@@ -47,14 +47,15 @@ class FileNames {
 };
 
 void place_image(const fs::path& from, const fs::path& to, bool copy) {
-  std::error_code error;
   if (copy) {
-    fs::copy_file(from, to, error);
-  } else {
-    fs::create_symlink(fs::absolute(from).lexically_normal(), to, error);
+    std::ifstream in = open_regular(from);
+    write_atomically(to, [&](std::ostream& out) { out << in.rdbuf(); });
+    if (!in) throw InputError("this image cannot be read", from.string());
+    return;
   }
+  std::error_code error;
+  fs::create_symlink(fs::absolute(from).lexically_normal(), to, error);
   check(error, to);
-  if (copy) flush_file(to);
 }
 
 std::string yolo_labels(const ImageRecord& image) {

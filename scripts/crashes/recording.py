@@ -4,7 +4,7 @@ import os
 import re
 
 CALLS = ("openat,creat,write,writev,pwrite64,pwritev,lseek,ftruncate,fsync,fdatasync,rename,renameat,renameat2,unlink,"
-         "unlinkat,mkdir,mkdirat,rmdir,link,linkat,symlink,symlinkat,copy_file_range,sendfile")
+         "unlinkat,syncfs,mkdir,mkdirat,rmdir,link,linkat,symlink,symlinkat,copy_file_range,sendfile")
 
 
 class Inode:
@@ -182,6 +182,11 @@ class Recording:
             size = int(arguments.rsplit(",", 1)[1])
             inode.now = Contents(inode.now.data[:size] + bytes(max(0, size - len(inode.now.data))))
             return True
+        if name == "syncfs":
+            disk.synced = dict(disk.names)
+            for inode in disk.names.values():
+                inode.synced = inode.now
+            return False
         if name in ("fsync", "fdatasync"):
             path, inode, _ = self.inode_of(arguments)
             if inode is None or not self.inside(path):

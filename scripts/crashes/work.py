@@ -1,5 +1,6 @@
 """The commands whose crashes are tried, the folders that they work in, and what must hold of what they leave."""
 import collections
+import concurrent.futures
 import functools
 import hashlib
 import http.server
@@ -51,7 +52,8 @@ class Command:
         self.again = again      # of brightnet, after a crash; None: the same words, and all files are the result
         self.begun = begun      # files with which `again` must go on; without them the user starts anew
         self.result = result    # files that must have the same contents as without a crash
-        self.refuses = refuses  # to write into a folder that has files: the user removes it
+        self.refuses = refuses  # to replace what is there, or what a power failure has taken from its list of files: the
+                                # user removes it
 
 
 def run_of(*settings, epochs=3, words=()):
@@ -74,23 +76,24 @@ COMMANDS = {
     "tune": Command(["tune", *run_of(epochs=1)[1:-2], "--trials", "2", "--keys", "optimizer.rate", "--out", "tuned"], "tuned",
                     ["tune", "--resume", "tuned", "--trials", "2"], ["tuned/state/search.json"], ["tuned/config.yaml"]),
     "onnx": Command(["export", "--weights", "base.safetensors", "--format", "onnx", "--out", "out/net.onnx"], "out"),
-    "darknet": Command(["export", "--weights", "base.safetensors", "--format", "darknet", "--out", "out/net"], "out"),
+    "darknet": Command(["export", "--weights", "base.safetensors", "--format", "darknet", "--out", "out/net"], "out",
+                       refuses=True),
     "safetensors": Command(["export", "--weights", "base.safetensors", "--format", "safetensors", "--out",
-                            "new/out/net.safetensors"], "new"),
-    "import": Command(["import", "--cfg", "net.cfg", "--out", "out/net.yaml"], "out"),
+                            "new/out/net.safetensors"], "new", refuses=True),
+    "import": Command(["import", "--cfg", "net.cfg", "--out", "out/net.yaml"], "out", refuses=True),
     "yolo": Command(["data", "convert", "data", "--to", "yolo", "--copy", "--out", "new/out"], "new", refuses=True),
     "coco": Command(["data", "convert", "data", "--to", "coco", "--out", "new/out"], "new", refuses=True),
     "split": Command(["data", "split", "data", "--out", "new/out"], "new", refuses=True),
     "synth": Command(["data", "synth", "new/out", "--train", "4", "--val", "2", "--size", "32"], "new", refuses=True),
     "download": Command(["download", "tiny"], "cache"),
     "eval": Command(["eval", "--data", "data", "--weights", "base.safetensors", "--json", "out/eval.json", "--plots", "out/plots"],
-                    "out"),
+                    "out", refuses=True),
     "detect": Command(["detect", "--weights", "base.safetensors", "--source", "data/images/val", "--conf", "0.01", "--json",
-                       "out/found.json", "--out", "out/pictures"], "out"),
+                       "out/found.json", "--out", "out/pictures"], "out", refuses=True),
 }
 KILLED = ("train", "kept", "fold", "ranks", "tune")  # those that go on where they were
 # Times and machines' names are in these.
-VARIES = re.compile(r"report\.html$|tfevents|\.log$|metrics\.csv$|trials\.csv$|/lock$|\.png$")
+VARIES = re.compile(r"report\.html$|tfevents|\.log$|metrics\.csv$|trials\.csv$|/lock$|\.png$|/\.brightnet-")
 
 
 def is_temporary(path):
@@ -159,6 +162,17 @@ def read_state(folder):
 def contents_of(files):
     """Hashable, and equal for equal contents."""
     return tuple((path, files[path].hash if isinstance(files[path], Contents) else files[path]) for path in sorted(files))
+
+
+def read_by_nobody(path):
+    """Contents that no command goes by: what was begun, and what is only added to for people to read."""
+    return is_temporary(path) or path.endswith("train.log") or "tfevents" in path
+
+
+def effect_of(files):
+    """contents_of(), but of files that are read by nobody only whether they are empty."""
+    return tuple((path, bool(data.data)) if isinstance(data, Contents) and read_by_nobody(path) else
+                 (path, data.hash if isinstance(data, Contents) else data) for path, data in sorted(files.items()))
 
 
 def hash_of(path):
@@ -256,11 +270,16 @@ class Tester:
         self.failures += 1
         print(f"FAILED   {text}", flush=True)
 
-    def report(self, name, what, problems):
-        """`problems`: (where, problem), of which many are mostly one fault."""
-        for place, (where, problem) in enumerate(problems):
-            self.fail(f"{name}: {where}: {problem}" if place < 5 else f"{name}: {where}: {problem.splitlines()[0]}")
-        if not problems:
+    def report(self, name, what, tries):
+        """Does the tries, {where: work}, a core each, and tells their problems; many are mostly one fault."""
+        print(f"         {name}: {what}", flush=True)
+        found = 0
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for where, problem in zip(tries, pool.map(lambda work: work(), tries.values())):
+                if problem:
+                    found += 1
+                    self.fail(f"{name}: {where}: {problem if found <= 5 else problem.splitlines()[0]}")
+        if not found:
             print(f"ok       {name}: {what}", flush=True)
 
     def wanted(self, name):
@@ -319,11 +338,13 @@ class Tester:
         if done.returncode == 2 and command.again:
             if self.begun(command, work):
                 return f"it cannot be resumed:\n{done.stdout[-1500:]}"
-            shutil.rmtree(os.path.join(work, command.written))  # nothing was begun: the user starts anew
+            shutil.rmtree(os.path.join(work, command.written), ignore_errors=True)  # nothing was begun: the user starts anew
             words = command.words
             done = self.run(words, work)
-        elif done.returncode == 2 and command.refuses and "exists" in done.stdout:
+        elif done.returncode == 2 and command.refuses and re.search("exists|did not write", done.stdout):
             shutil.rmtree(os.path.join(work, command.written))
+            if os.path.exists(os.path.join(self.origin, command.written)):
+                os.makedirs(os.path.join(work, command.written))
             done = self.run(words, work)
         if done.returncode != 0:
             return f"`brightnet {' '.join(words)}` ended with {done.returncode}:\n{done.stdout[-1500:]}"
