@@ -167,6 +167,20 @@ int check_standard_output(int code) {
   return code == 0 ? failed : code;
 }
 
+const std::terminate_handler terminate_before = std::get_terminate();
+
+/// Memory may run out where nothing can be caught: in a parallel loop, or a destructor of a library.
+[[noreturn]] void terminate_with_reason() {
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::exception& e) {
+    if (code_of_internal(e) == ExitCode::input) std::_Exit(fail(ExitCode::input, describe_internal(e)));
+  } catch (...) {  // the handler before says what it was
+  }
+  terminate_before();
+  std::abort();
+}
+
 /// Does what a command line says; returns the exit code.
 int run(int count, char** arguments) {
   const PrintableOutput printable_output(std::cout);
@@ -200,6 +214,7 @@ int run(int count, char** arguments) {
 int main(int count, char** arguments) {
   // Exceeding `ulimit -f` then makes the write fail, like a full disk, instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
+  std::set_terminate(terminate_with_reason);
   take_closed_streams();
   try {
     set_log_sink(standard_sink());

@@ -49,8 +49,8 @@ class FileNames {
 void place_image(const fs::path& from, const fs::path& to, bool copy) {
   if (copy) {
     std::ifstream in = open_regular(from);
-    write_atomically(to, [&](std::ostream& out) { out << in.rdbuf(); });
     if (!in) throw InputError("this image cannot be read", from.string());
+    write_atomically(to, [&](std::ostream& out) { out << in.rdbuf(); });
     return;
   }
   std::error_code error;
