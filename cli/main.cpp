@@ -167,14 +167,23 @@ int check_standard_output(int code) {
   return code == 0 ? failed : code;
 }
 
-}  // namespace
+const std::terminate_handler terminate_before = std::get_terminate();
 
-int main(int count, char** arguments) {
-  // Exceeding `ulimit -f` then makes the write fail, like a full disk, instead of ending the process.
-  std::signal(SIGXFSZ, SIG_IGN);
-  take_closed_streams();
+/// Memory may run out where nothing can be caught: in a parallel loop, or a destructor of a library.
+[[noreturn]] void terminate_with_reason() {
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::exception& e) {
+    if (code_of_internal(e) == ExitCode::input) std::_Exit(fail(ExitCode::input, describe_internal(e)));
+  } catch (...) {  // the handler before says what it was
+  }
+  terminate_before();
+  std::abort();
+}
+
+/// Does what a command line says; returns the exit code.
+int run(int count, char** arguments) {
   const PrintableOutput printable_output(std::cout);
-  set_log_sink(standard_sink());
   cli::leave_no_progress_line();
   set_resource_folder(resource_folder_of(this_program()));
   cv::setNumThreads(1);  // OpenCV's threads would compete with the loader's
@@ -197,8 +206,19 @@ int main(int count, char** arguments) {
       return check_standard_output(app.exit(e));
     return fail(ExitCode::input, complaint(app, e, count > 1 ? arguments[1] : ""));
   }
+  return check_standard_output(action());
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  // Exceeding `ulimit -f` then makes the write fail, like a full disk, instead of ending the process.
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::set_terminate(terminate_with_reason);
+  take_closed_streams();
   try {
-    return check_standard_output(action());
+    set_log_sink(standard_sink());
+    return run(count, arguments);
   } catch (const Error& e) {
     return fail(e.code(), e.what());
   } catch (const std::exception& e) {

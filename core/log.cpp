@@ -1,8 +1,10 @@
 #include "core/log.h"
 
+#include <cstddef>
 #include <ctime>
 #include <iostream>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -70,9 +72,11 @@ struct Log {
   LogLevel least = LogLevel::result;
 };
 
-/// The program's log. It is never destroyed, because objects that are destroyed at the end of the program still log.
+/// The program's log. It is never destroyed, because objects that are destroyed at the end of the program still log, and needs
+/// no allocation, which may be what there is to say.
 Log& the_log() {
-  static Log& log = *new Log;
+  alignas(Log) static std::byte place[sizeof(Log)];
+  static Log& log = *new (place) Log;
   return log;
 }
 

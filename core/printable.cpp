@@ -1,5 +1,6 @@
 #include "core/printable.h"
 
+#include <algorithm>
 #include <streambuf>
 
 #include <fmt/format.h>
@@ -8,19 +9,46 @@
 
 namespace brightnet {
 
+namespace {
+
+/// A control character, or one that turns the direction of the text behind it; no bytes: another character.
+struct Control {
+  size_t bytes = 0;
+  unsigned number = 0;
+};
+
+Control control_at(std::string_view text) {
+  const auto byte = [text](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const unsigned first = byte(0), second = byte(1), third = byte(2);
+  if (first == 0x7F || (first < 0x20 && first != '\n' && first != '\t')) return {1, first};
+  if (first == 0xC2 && second >= 0x80 && second < 0xA0) return {2, second};
+  const bool embeds = second == 0x80 && third >= 0xAA && third <= 0xAE;    // U+202A to U+202E
+  const bool isolates = second == 0x81 && third >= 0xA6 && third <= 0xA9;  // U+2066 to U+2069
+  if (first == 0xE2 && (embeds || isolates)) return {3, 0x2000 | (second & 0x3F) << 6 | (third & 0x3F)};
+  return {};
+}
+
+/// Of a character at the end of the text that may be such a one and is not whole yet.
+size_t unfinished_bytes(std::string_view text) {
+  for (const std::string_view begun : {"\xE2\x80", "\xE2\x81", "\xE2", "\xC2"}) {
+    if (text.ends_with(begun)) return begun.size();
+  }
+  return 0;
+}
+
+}  // namespace
+
 std::string printable(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0u;
-    const bool two_bytes = byte == 0xC2 && next >= 0x80 && next < 0xA0;
-    if (two_bytes || byte == 0x7F || (byte < 0x20 && byte != '\n' && byte != '\t')) {
-      shown += fmt::format("\\u{:04x}", two_bytes ? next : byte);
-      i += two_bytes;
+  while (!text.empty()) {
+    const Control control = control_at(text);
+    if (control.bytes > 0) {
+      shown += fmt::format("\\u{:04x}", control.number);
     } else {
-      shown += text[i];
+      shown += text[0];
     }
+    text.remove_prefix(std::max<size_t>(1, control.bytes));
   }
   return shown;
 }
@@ -45,8 +73,8 @@ class PrintableOutput::Buffer : public std::streambuf {
  private:
   static constexpr size_t most = 1 << 14;
 
-  /// All but the first byte of a character whose second is still to come.
-  bool write_whole() { return write(waiting_.ends_with('\xC2') ? waiting_.size() - 1 : waiting_.size()); }
+  /// All but the beginning of a character whose other bytes are still to come.
+  bool write_whole() { return write(waiting_.size() - unfinished_bytes(waiting_)); }
   bool write(size_t bytes) {
     if (bytes > 0) ProgressLine::clear();
     const std::string shown = printable(std::string_view(waiting_).substr(0, bytes));

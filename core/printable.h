@@ -10,7 +10,8 @@
 namespace brightnet {
 
 /// The text with its control characters but line ends and tabs as \u001b, also those of two bytes in UTF-8 (U+0080 to
-/// U+009F). Within a string of JSON it still means the same.
+/// U+009F), and those that let a name be read backwards (U+202A to U+202E, U+2066 to U+2069). Within a string of JSON it
+/// still means the same.
 std::string printable(std::string_view text);
 
 /// Makes all that is written to a stream printable, in the place of a progress line, for the lifetime of this object.

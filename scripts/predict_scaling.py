@@ -4,8 +4,8 @@
 A prediction, not a measurement. The model includes: the backward pass, layer by layer; the buckets into which the
 gradient is divided (as in train/distributed/gradient_exchange.h); their all-reduces, one after the other, overlapped with the
 backward pass; and the optimizer step, which waits for the last of them. It does not include: ranks that wait for data
-or for the slowest rank, other network traffic, and, unless --sync-bn is given, the small all-reduces of synchronized
-batch-norm.
+or for the slowest rank, other network traffic, and, unless asked for, the small all-reduces of synchronized batch-norm
+(--sync-bn) and those of the ranks' losses and requests after a step (--small-sums).
 
 The all-reduce of S bytes over m machines of g GPUs each:
 
@@ -41,6 +41,9 @@ def arguments():
     parser.add_argument("--bucket-mb", type=float, default=8, help="train.bucket_mb (default: %(default)s)")
     parser.add_argument("--sync-bn", action="store_true",
                         help="include train.sync_bn's all-reduces, which are not overlapped")
+    parser.add_argument("--small-sums", type=float, default=0, metavar="N",
+                        help="include N all-reduces of a few bytes after each step, which are not overlapped: a message "
+                        "there and back over a slow network (default: %(default)s)")
     parser.add_argument("--json", help="file to write the predictions to; - for standard output")
     return parser.parse_args()
 
@@ -108,6 +111,7 @@ def predict(result, options, tflops, cluster):
     if options.sync_bn:
         norms = sum(1 for layer in layers if layer["kind"] == "conv" and layer["gradient_bytes"] > 0)
         exposed += 2 * norms * cluster.latency
+    exposed += options.small_sums * cluster.latency
     alone = forward + backward + update
     return {"alone_ms": 1e3 * alone, "sums_ms": 1e3 * busy, "exposed_ms": 1e3 * exposed,
             "step_ms": 1e3 * (alone + exposed), "efficiency": alone / (alone + exposed), "gradient_bytes": gradient}

@@ -20,7 +20,7 @@ cd "$home/inside" || exit 1
 
 steps=0 failed=0
 said=$home/said.txt
-escape=$'\e'
+escape=$'\e' backwards=$'\u202e'
 
 # step CODE "WORD|WORD…" COMMAND…: runs a command for 20 s at most, which must exit with CODE and print each word, no
 # control character, and not that it found a bug; `!word` must not be printed.
@@ -32,7 +32,7 @@ step() {
   local got=$?
   [[ $got == "$code" ]] || wrong="exit code $got instead of $code"
   wrong+=$(unsaid "$words" "$said")
-  grep -q "$escape" "$said" && wrong+="; it sends control characters to the terminal"
+  grep -q "[$escape$backwards]" "$said" && wrong+="; it sends control characters to the terminal"
   grep -qF "internal error" "$said" && wrong+="; it says that this is a bug"
   if [[ -z $wrong ]]; then
     echo "ok       ${*:2}" | tr -d "$escape"
@@ -229,6 +229,67 @@ step 1 "" grep -q "$escape" named-run/train.log
 step 1 "" grep -qF '</script><b>' named-run/report.html
 brightnet 0 "u001b[31m" eval named.yaml --weights named-run/weights/best.safetensors --no-plots
 
+# --- One data set of hostile names, for every command that reads or shows them -------------------------------------------
+long=$(repeated n 200)
+cp -r shapes hostile
+n=0
+for name in '=cmd()' '"><img src=x onerror=alert(1)>' '<script>alert(1)<script>' '$(touch pwned)' '`touch pwned`' \
+  '; touch pwned;' '-rf' $'a\e[2J\u009b31mb' $'a\u202egnp' $'new\nline' "it's \"a\", b" '%s%n' "$long" '\..\x'; do
+  mapfile -t from < <(find shapes/images/train -name '*.png' | sort)
+  for split in train val; do
+    stem=$(basename "${from[n % ${#from[@]}]}" .png)
+    cp -- "shapes/images/train/$stem.png" "hostile/images/$split/$name.png"
+    cp -- "shapes/labels/train/$stem.txt" "hostile/labels/$split/$name.txt"
+  done
+  n=$((n + 1))
+done
+cat >hostile.yaml <<YAML
+path: hostile
+train: images/train
+val: images/val
+names: ['=cmd()', '<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '\$(touch pwned)\`touch pwned\`',
+  "a\\e[31m\\a\\u009b", "\\u202egnp", 'it''s "quoted", with, commas|and bars', $long, "tab\\tand, comma"]
+YAML
+hostile=(--data hostile.yaml)
+train=(train --model net.yaml "${hostile[@]}" --set train.size=32 train.batch=4 train.precision=fp32 train.grow=0 loader.workers=1
+  evaluate.every=1)
+brightnet 0 "=cmd()" data stats "${hostile[@]}" --json stats.json
+brightnet 0 "" data check "${hostile[@]}" --json check.json
+brightnet 0 "" data show "${hostile[@]}" --out shown
+brightnet 0 "" data anchors "${hostile[@]}" --count 2 --size 32
+brightnet 0 "" data split "${hostile[@]}" --out divided
+brightnet 0 "" data check --data divided
+for format in yolo coco; do
+  brightnet 0 "" data convert "${hostile[@]}" --to $format --out "as-$format"
+  brightnet 0 "" data check --data "as-$format"
+done
+brightnet 0 "epoch 2/2" "${train[@]}" train.epochs=2 --out "runs/=cmd()"
+brightnet 0 "epoch 3/3" train --resume "runs/=cmd()" --epochs 3
+brightnet 0 "epoch 1/1" "${train[@]}" train.epochs=1 --fold 1/2 --out 'runs/<script>alert(1)<script>'
+brightnet 0 "" compare "runs/=cmd()" 'runs/<script>alert(1)<script>' --out both.html --json both.json
+best="runs/=cmd()/weights/best.safetensors"
+brightnet 0 "" eval "${hostile[@]}" --weights "$best" --plots plots --json eval.json
+brightnet 0 "" detect --weights "$best" --source hostile/images/val --conf 0.001 --out found --json found.json
+brightnet 0 "" export --weights "$best" --format onnx --out hostile.onnx
+brightnet 0 "" export --describe hostile.onnx
+brightnet 0 "" detect --weights hostile.onnx --source hostile/images/val --no-save --json -
+brightnet 0 "" export --weights "$best" --format darknet --out hostile-darknet
+brightnet 0 "" eval "${hostile[@]}" --weights hostile-darknet.weights --no-plots
+brightnet 0 "" tune --model net.yaml "${hostile[@]}" --set train.size=32 train.batch=4 train.precision=fp32 loader.workers=1 \
+  --epochs 1 --trials 2 --keys optimizer.rate --out "searches/\$(touch pwned)"
+brightnet 0 "" config --model net.yaml "${hostile[@]}"
+step 0 "" bash -c 'source <("$0" completion bash); cd hostile/images/train && COMP_WORDS=(brightnet detect --source "") COMP_CWORD=3
+  _brightnet; ((${#COMPREPLY[@]} >= 10)) && ls >/dev/null' "$program"
+# What they have written: no page runs a name, no table has a formula, no log obeys, nothing was executed.
+pages=$(find . -name '*.html' | wc -l)
+step 0 "" test "$pages" -ge 5
+step 1 "" grep -rqF --include='*.html' -e '<script>alert(1)' -e '<img src=x' .
+step 1 "" grep -rqE --include='*.csv' '(^|,)"?[=+@]' runs searches both.json
+step 1 "" grep -rq --include='*.log' --include='*.csv' --include='*.html' --include='*.yaml' "$escape" runs searches plots
+step 0 "" test -z "$(find "$home" -name 'pwned*')"
+for file in stats check both eval found; do step 0 "" python3 -c 'import json, sys; json.load(open(sys.argv[1]))' $file.json; done
+
+best=run/weights/best.safetensors
 # --- Addresses, links, and a folder that changes hands ------------------------------------------------------------------------
 for mirror in "file://$home/outside" "ftp://127.0.0.1/x" "gopher://127.0.0.1/"; do
   brightnet 2 "must begin with http" download yolov4-tiny --mirror "$mirror"

@@ -48,17 +48,15 @@ class FileNames {
 };
 
 void place_image(const fs::path& from, const fs::path& to, bool copy) {
-  std::error_code error;
-  if (!archive_of(from).empty()) {
+  if (copy || !archive_of(from).empty()) {
     const std::vector<uint8_t> bytes = read_stored(from, 0, whole_file);
+    if (bytes.empty()) throw InputError("this image cannot be read", from.string());
     write_atomically(to, std::string(bytes.begin(), bytes.end()));
-  } else if (copy) {
-    fs::copy_file(from, to, error);
-  } else {
-    fs::create_symlink(fs::absolute(from).lexically_normal(), to, error);
+    return;
   }
+  std::error_code error;
+  fs::create_symlink(fs::absolute(from).lexically_normal(), to, error);
   check(error, to);
-  if (copy) flush_file(to);
 }
 
 Json coco_annotation(const Annotation& a, size_t id, size_t image_id) {

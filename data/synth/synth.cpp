@@ -1,12 +1,15 @@
 #include "data/synth/synth.h"
 
+#include <cerrno>
 #include <exception>
 #include <fstream>
 #include <regex>
 #include <sstream>
 
+#include <fcntl.h>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
+#include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include "core/error.h"
@@ -27,9 +30,11 @@ std::string first_line(const fs::path& file) {
   return line;
 }
 
-/// The first file or folder below `folder` that make_synthetic_dataset() would not create; empty if none.
+/// The first file or folder below `folder` that make_synthetic_dataset() would not create; empty if none. A call that was
+/// killed may have left a temporary file.
 fs::path first_stranger(const fs::path& folder) {
-  static const std::regex ours(R"(data\.yaml|(images|labels)(/(train|val)(/\d{6}\.(jpg|txt))?)?)");
+  static const std::regex ours(
+      R"(data\.yaml(\.\d+-\d+\.tmp)?|(images|labels)(/(train|val)(/\d{6}\.(jpg|txt))?)?)");
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const auto name = fs::relative(entry.path(), folder).generic_string();
     if (entry.is_symlink() || !std::regex_match(name, ours)) return entry.path();
@@ -113,6 +118,15 @@ std::string description(const SynthOptions& options, const fs::path& folder) {
   return text.str();
 }
 
+/// Flushes all that was written to the folder's file system to the disk: quicker than one by one where there are thousands.
+void flush_file_system(const fs::path& folder) {
+  const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool flushed = opened >= 0 && ::syncfs(opened) == 0;
+  const std::error_code reason(errno, std::generic_category());
+  if (opened >= 0) ::close(opened);
+  if (!flushed) throw fs::filesystem_error("syncfs", folder, reason);
+}
+
 }  // namespace
 
 void make_synthetic_dataset(const SynthOptions& options, const fs::path& folder) {
@@ -129,8 +143,10 @@ void make_synthetic_dataset(const SynthOptions& options, const fs::path& folder)
     write_split(options, Split::train, options.train_images, unfinished);
     write_split(options, Split::val, options.val_images, unfinished);
     write_atomically(unfinished / "data.yaml", description(options, target));
+    flush_file_system(unfinished);
     fs::remove_all(target);
     fs::rename(unfinished, target);
+    flush_folder(target.parent_path());
   } catch (const fs::filesystem_error& e) {
     throw InputError("the data set cannot be written: " + e.code().message(), e.path1().string(),
                      "Check that you may write there and that the disk is not full.");

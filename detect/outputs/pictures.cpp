@@ -41,8 +41,7 @@ class CropOutput : public DetectionOutput {
       const std::string name = as_folder(class_names_[static_cast<size_t>(box.class_id)]);
       prepare_folder(folder_ / name, "--out");
       const std::string file = fmt::format("{}/{}_{}.jpg", name, found.frame.name, k);
-      write_image(files_.place(file), image(inside));
-      files_.note(file);
+      files_.write(file, [&](const fs::path& place) { write_image(place, image(inside)); });
     }
   }
 
@@ -75,9 +74,7 @@ class PictureOutput : public DetectionOutput {
     if (clip_) {
       add_to_video(picture);
     } else {
-      const std::string name = picture_name(found.frame);
-      write_image(files_.place(name), picture);
-      files_.note(name);
+      files_.write(picture_name(found.frame), [&](const fs::path& file) { write_image(file, picture); });
     }
   }
 

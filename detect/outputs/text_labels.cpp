@@ -26,8 +26,8 @@ class TextLabelOutput : public DetectionOutput {
       if (with_scores_) text += fmt::format(" {:.6f}", box.score);
       text += '\n';
     }
-    write_atomically(files_.place(file_name(found.frame)), text);
-    files_.note(file_name(found.frame));
+    files_.write(file_name(found.frame),
+                 [&](const std::filesystem::path& file) { write_atomically(file, text); });
   }
 
  private:

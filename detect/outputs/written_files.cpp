@@ -111,6 +111,13 @@ fs::path WrittenFiles::place(const std::string& name) {
   return file;
 }
 
+void WrittenFiles::write(const std::string& name, const std::function<void(const fs::path&)>& write) {
+  const fs::path file = place(name);
+  begin(name);
+  write(file);
+  note(name);
+}
+
 void WrittenFiles::note(const std::string& name) {
   put(name, hash_of(folder_ / name));
 }

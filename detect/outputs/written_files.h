@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -21,6 +22,8 @@ class WrittenFiles {
   /// changed since.
   std::filesystem::path place(const std::string& name);
 
+  /// place(), begin(), what writes the file, and note().
+  void write(const std::string& name, const std::function<void(const std::filesystem::path& file)>& write);
   /// Puts FOLDER/NAME, as it is now, on the list.
   void note(const std::string& name);
   /// Records that writing FOLDER/NAME begins. Without a following note(), if the program was killed, it may

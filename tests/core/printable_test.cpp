@@ -19,6 +19,7 @@ TEST(Printable, ControlCharactersBecomeWhatTheyAreCalled) {
                       "31m"),
             "\\u009b31m")
       << "the same of one byte in other encodings";
+  EXPECT_EQ(printable("photo\u202egnp.exe \u2067a\u2069"), "photo\\u202egnp.exe \\u2067a\\u2069");
   const std::string harmless = "Größe\t猫 \xC2\xA0 \xE2\x80\xA6\n\xC2";
   EXPECT_EQ(printable(harmless), harmless);
 }
@@ -28,9 +29,10 @@ TEST(Printable, AStreamIsMadePrintableWhereverItsWritesAreDivided) {
   {
     const PrintableOutput printing(out);
     out << "a\x1b[2J" << '\xC2' << std::flush;
-    out << '\x9B' << "é" << std::string(100000, 'x') << '\xC2';
+    out << '\x9B' << "é" << std::string(100000, 'x') << "\xE2" << std::flush << "\x80" << std::flush
+        << "\xAE\xE2\x80" << std::flush << "\xA6\xC2";
   }
-  EXPECT_EQ(out.str(), "a\\u001b[2J\\u009bé" + std::string(100000, 'x') + '\xC2');
+  EXPECT_EQ(out.str(), "a\\u001b[2J\\u009bé" + std::string(100000, 'x') + "\\u202e…\xC2");
   out << '\x1b';
   EXPECT_EQ(out.str().back(), '\x1b') << "afterwards as before";
 }

@@ -57,9 +57,7 @@ void draw_samples(const Configuration& data, const SampleOptions& options) {
   for (const std::string& name : names) files.place(name);  // all of them before the first is written
   files.place(sheet_name);
   const auto write = [&](const std::string& name, const cv::Mat& rgb) {
-    files.begin(name);
-    write_image(files.place(name), rgb);
-    files.note(name);
+    files.write(name, [&](const std::filesystem::path& file) { write_image(file, rgb); });
   };
   std::vector<cv::Mat> on_sheet;
   size_t objects = 0;

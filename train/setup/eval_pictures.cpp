@@ -46,9 +46,7 @@ void EvalPictures::write(const Metrics& metrics, const std::string& title) {
   Page pictures("", "");
   std::vector<Json> sections;
   const auto write = [&](const std::string& name, const cv::Mat& rgb) {
-    files_->begin(name);
-    write_image(files_->place(name), rgb);
-    files_->note(name);
+    files_->write(name, [&](const std::filesystem::path& file) { write_image(file, rgb); });
   };
   plot_evaluation(metrics, write);
   for (size_t sheet = 0; sheet < worst_sheets(metrics.worst.size()); ++sheet) {
@@ -59,9 +57,9 @@ void EvalPictures::write(const Metrics& metrics, const std::string& title) {
     pictures.picture(name, "", picture);
     sections.push_back(pictures.section(name));
   }
-  files_->begin(page_name);
-  write_atomically(files_->place(page_name), evaluation_page(title, metrics, sections).html());
-  files_->note(page_name);
+  files_->write(page_name, [&](const std::filesystem::path& file) {
+    write_atomically(file, evaluation_page(title, metrics, sections).html());
+  });
   files_->remove_the_rest();
   log::result("Report with plots and the worst images: {}", (folder_ / page_name).string());
 }

@@ -173,6 +173,21 @@ TEST(FailedSaves, StopTheRunWhereItsFolderHasBecomeAnothers) {
   EXPECT_THROW(training.make().run(), InputError);
 }
 
+// A run that was killed between the two files of its first save goes on: there are no weights without a state.
+TEST(FailedSaves, TheFirstSaveBeginsWithTheState) {
+  SmallRun run;
+  SmallTraining training(run.load(), run.folder() / "out");
+  int writes = 0, lost = 0;
+  training.files.guard = [&] {
+    ++writes;
+    lost += training.folder.lost_state();
+  };
+  EXPECT_EQ(training.make().run(), TrainingEnd::finished);
+  EXPECT_GT(writes, 4);
+  EXPECT_EQ(lost, 0);
+  EXPECT_TRUE(fs::exists(training.folder.last()));
+}
+
 TEST(FailedSaves, OfTablesAndPicturesDoNotEndARunEither) {
   SmallRun run;
   SmallTraining training(run.load(), run.folder() / "out");

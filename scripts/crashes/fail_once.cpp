@@ -1,0 +1,104 @@
+// A library for LD_PRELOAD that lets one thing fail, once: an allocation, or a write, which then writes half of its bytes.
+// scripts/test_crashes compiles it. What happens before main() is left alone: the loader and the libraries' initialisers
+// have nobody yet who could tell the user.
+//
+//   FAIL_ALLOCATION=N   allocation N of the process from main() on, counted from 1, gets no memory
+//   FAIL_WRITE=N        write N of more than one byte to a file whose path begins with FAIL_BELOW is a short one
+//   FAIL_REPORT=FILE    at the end of main(): "ALLOCATIONS WRITES" are written there
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// The C library's own names: looking up the next malloc() would allocate.
+extern "C" {
+void* __libc_malloc(size_t bytes);
+void* __libc_calloc(size_t count, size_t bytes);
+void* __libc_realloc(void* memory, size_t bytes);
+void* __libc_memalign(size_t alignment, size_t bytes);
+}
+
+namespace {
+
+std::atomic<bool> counting{false};
+std::atomic<long> allocations{0}, writes{0};
+long failing_allocation = 0, failing_write = 0;
+int (*program)(int, char**, char**) = nullptr;
+
+long number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text ? std::atol(text) : 0;
+}
+
+bool fails() {
+  if (!counting.load(std::memory_order_relaxed) || ++allocations != failing_allocation) return false;
+  errno = ENOMEM;
+  return true;
+}
+
+bool is_watched(int descriptor) {
+  const char* below = std::getenv("FAIL_BELOW");
+  char link[64], path[4096];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+  const ssize_t length = below ? ::readlink(link, path, sizeof path - 1) : -1;
+  return length > 0 && std::strncmp(path, below, std::strlen(below)) == 0;
+}
+
+int counted_main(int count, char** arguments, char** environment) {
+  failing_allocation = number_in("FAIL_ALLOCATION");
+  failing_write = number_in("FAIL_WRITE");
+  counting = true;
+  const int code = program(count, arguments, environment);
+  counting = false;
+  if (const char* report = std::getenv("FAIL_REPORT")) {
+    if (std::FILE* file = std::fopen(report, "w")) {
+      std::fprintf(file, "%ld %ld\n", allocations.load(), writes.load());
+      std::fclose(file);
+    }
+  }
+  return code;
+}
+
+}  // namespace
+
+extern "C" {
+
+void* malloc(size_t bytes) {
+  return fails() ? nullptr : __libc_malloc(bytes);
+}
+void* calloc(size_t count, size_t bytes) {
+  return fails() ? nullptr : __libc_calloc(count, bytes);
+}
+void* realloc(void* memory, size_t bytes) {
+  return fails() ? nullptr : __libc_realloc(memory, bytes);
+}
+void* memalign(size_t alignment, size_t bytes) {
+  return fails() ? nullptr : __libc_memalign(alignment, bytes);
+}
+void* aligned_alloc(size_t alignment, size_t bytes) {
+  return fails() ? nullptr : __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** memory, size_t alignment, size_t bytes) {
+  if (fails()) return ENOMEM;
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory ? 0 : ENOMEM;
+}
+
+ssize_t write(int descriptor, const void* bytes, size_t count) {
+  if (counting && count > 1 && is_watched(descriptor) && ++writes == failing_write) count /= 2;
+  return ::syscall(SYS_write, descriptor, bytes, count);
+}
+
+int __libc_start_main(int (*main)(int, char**, char**), int count, char** arguments, void (*init)(), void (*fini)(),
+                      void (*loader_fini)(), void* stack_end) {
+  const auto start = reinterpret_cast<decltype(&__libc_start_main)>(dlsym(RTLD_NEXT, "__libc_start_main"));
+  program = main;
+  return start(counted_main, count, arguments, init, fini, loader_fini, stack_end);
+}
+
+}
