@@ -11,7 +11,6 @@
 #include "data/image/placement.h"
 #include "layers/model/model.h"
 #include "layers/parameters.h"
-#include "layers/quantization.h"
 
 namespace brightnet {
 
@@ -24,9 +23,8 @@ struct TrainedModel {
   Resize resize = Resize::antialiased;  ///< for `detect` and `eval`; darknet's for imported weights
   /// Where the weights come from: "epoch", "AP", …; for people.
   std::map<std::string, std::string> training;
-  ParameterLayout layout;          ///< of `model`
-  std::vector<float> values;       ///< in the layout's order
-  Quantization quantization = {};  ///< of weights that can be used in 8 bits too
+  ParameterLayout layout;     ///< of `model`
+  std::vector<float> values;  ///< in the layout's order
 
   InputFit fit() const { return {size, letterbox, resize, model.channels}; }
 };
