@@ -151,11 +151,19 @@ Resize parse_resize(const std::string& name) {
   throw InputError("there is no resize '" + name + "'", "", "Write antialiased or darknet.");
 }
 
-void save_weights(const std::filesystem::path& file, const TrainedModel& trained) {
+void save_weights(const std::filesystem::path& file, const TrainedModel& trained, bool half) {
   BRIGHTNET_CHECK(trained.values.size() == trained.layout.floats(), "weights of another model");
   std::vector<SafetensorsEntry> entries;
-  for (const auto& entry : trained.layout.entries())
-    entries.push_back({entry.name, entry.shape, trained.values.data() + entry.offset});
+  for (const auto& entry : trained.layout.entries()) {
+    const float* const values = trained.values.data() + entry.offset;
+    const bool narrow = half && entry.kind == ParameterKind::weight;
+    const auto fits = [](float value) { return std::isfinite(static_cast<float>(Float16(value))); };
+    if (narrow && !std::all_of(values, values + entry.count, fits)) {
+      throw InputError("'" + entry.name + "' holds values that are too large for fp16", file.string(),
+                       "Write these weights in fp32: leave --half out.");
+    }
+    entries.push_back({entry.name, entry.shape, values, narrow});
+  }
   std::map<std::string, std::string> metadata{
       {"format", format_name},
       {"format_version", std::to_string(format_version)},

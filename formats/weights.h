@@ -32,8 +32,9 @@ struct TrainedModel {
 /// "antialiased" or "darknet"; throws InputError for another name.
 Resize parse_resize(const std::string& name);
 
-/// Writes a weights file atomically: fp32, convolution weights in OHWI.
-void save_weights(const std::filesystem::path& file, const TrainedModel& trained);
+/// Writes a weights file atomically: fp32, convolution weights in OHWI. `half`: the weights in fp16, which are nearly all of
+/// the values; biases and batch-norm stay fp32, whose range they need. Throws InputError for a weight beyond fp16's range.
+void save_weights(const std::filesystem::path& file, const TrainedModel& trained, bool half = false);
 
 /// Of a run's folder the weights to use: the average of the best, which is there where it is better than they are, else
 /// the best, else the last. Other paths as they are.

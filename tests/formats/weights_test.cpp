@@ -56,6 +56,30 @@ TEST(Weights, HoldEverythingThatDetectionNeeds) {
   EXPECT_EQ(trained.values, saved.values);
 }
 
+TEST(Weights, InFp16TakeHalfTheBytesAndHoldEverythingElseAsItIs) {
+  TrainedModel saved = numbered_model();
+  const fs::path file = temporary("half.safetensors"), whole = temporary("not_half.safetensors");
+  save_weights(file, saved, true);
+  save_weights(whole, saved);
+  EXPECT_LT(fs::file_size(file), 0.6 * static_cast<double>(fs::file_size(whole)));
+  const TrainedModel trained = load_trained_model(file);
+  for (const auto& entry : saved.layout.entries()) {
+    for (size_t i = entry.offset; i < entry.offset + entry.count; ++i) {
+      const float value = saved.values[i];
+      ASSERT_EQ(trained.values[i],
+                entry.kind == ParameterKind::weight ? static_cast<float>(Float16(value)) : value)
+          << entry.name;
+    }
+  }
+  saved.values[saved.layout.entries()[0].offset] = 65520;
+  try {
+    save_weights(file, saved, true);
+    ADD_FAILURE() << "fp16 has no 65520";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("too large for fp16"), std::string::npos) << error.what();
+  }
+}
+
 /// With ranges of everything and, in 8 bits, the layer that predicts.
 TrainedModel quantized_model() {
   TrainedModel trained = numbered_model();
