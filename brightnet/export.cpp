@@ -50,10 +50,11 @@ void export_onnx(const Weights& weights, const std::filesystem::path& file,
   }
 }
 
-void export_safetensors(const Weights& weights, const std::filesystem::path& file) {
-  save_weights(file, weights.trained());
-  log::info("Wrote {}: {}, {} parameters{}", file.string(), weights.model(), weights.parameters(),
-            weights.trained().quantization.empty() ? "" : ", with the scales of int8");
+void export_safetensors(const Weights& weights, const std::filesystem::path& file, bool half) {
+  save_weights(file, weights.trained(), half);
+  log::info("Wrote {}: {}, {} parameters{}{}", file.string(), weights.model(), weights.parameters(),
+            half ? ", the weights in fp16" : "",
+            weights.trained().model.quantization.empty() ? "" : ", with the scales of int8");
 }
 
 bool is_onnx_export(const std::filesystem::path& file) {

@@ -35,9 +35,10 @@ BRIGHTNET_PUBLIC bool is_onnx_export(const std::filesystem::path& file);
 /// The metadata of such a file as JSON (docs/deploy.md). Throws InputError when it is none.
 BRIGHTNET_PUBLIC std::string describe_onnx(const std::filesystem::path& file);
 
-/// Writes brightnet's own file: of darknet's weights, or of those that quantize() made, with their scales. Throws InputError
-/// when it cannot be written.
-BRIGHTNET_PUBLIC void export_safetensors(const Weights& weights, const std::filesystem::path& file);
+/// Writes brightnet's own file: of darknet's weights, or of those that quantize() made, with their scales. `half`: weights in
+/// fp16, half the bytes. Throws InputError when it cannot be written, or a weight is beyond fp16's range.
+BRIGHTNET_PUBLIC void export_safetensors(const Weights& weights, const std::filesystem::path& file,
+                                         bool half = false);
 
 /// The words for the values of a .weights. "kept": unchanged to the bit; "scaled": so that OpenCV and darknet compute the
 /// same.

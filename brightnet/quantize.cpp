@@ -35,7 +35,7 @@ class ApMeasurement {
                           .settings = options_.settings};
     if (!quantized) return evaluate(original_, options_.data, how).AP;
     auto trained = std::make_shared<TrainedModel>(calibration_.quantized);
-    trained->quantization = quantization;
+    trained->model.quantization = quantization;
     const double ap = evaluate(Weights(std::move(trained)), options_.data, how).AP;
     if (line_.due()) line_.show(fmt::format("measuring AP, {} networks done, the last AP {:.4f}", done_, ap));
     return ap;
@@ -104,8 +104,11 @@ std::string sensitivity_text(const Sensitivity& sensitivity) {
 
 QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& options) {
   const TrainedModel& trained = weights.trained();
-  if (!trained.quantization.empty()) {
-    throw InputError("these weights are quantised already", "", "Quantise those that they were made from.");
+  if (!trained.model.quantization.empty()) {
+    throw InputError(
+        "these weights are quantised already", "",
+        "Without --int8 they are exported with the scales that they have; to calibrate anew, give those that "
+        "they were made from.");
   }
   const bool measures = options.max_loss >= 0;
   if (measures) open_device("cpu", Precision::int8);  // refuses before the work

@@ -23,7 +23,7 @@ struct ExportArguments {
   std::string batch = "1", numbers;
   OnnxExportOptions onnx;
   QuantizationOptions quantization;
-  bool force = false, int8 = false;
+  bool force = false, int8 = false, half = false;
   std::string report;
   std::vector<std::string> onnx_only, nms_only, darknet_only, int8_only;  ///< given options
 };
@@ -58,10 +58,11 @@ std::vector<fs::path> inputs(const ExportArguments& arguments) {
   return {arguments.weights.weights, arguments.weights.cfg, arguments.weights.names};
 }
 
-/// Next to the weights: best.onnx, best_int8.onnx.
+/// Next to the weights: best.onnx, best_int8.onnx, best_half.safetensors.
 fs::path default_file(const ExportArguments& arguments, const char* extension) {
   fs::path file = arguments.weights.weights;
-  if (arguments.int8) file.replace_filename(file.stem().string() + "_int8");
+  file.replace_filename(file.stem().string() + (arguments.int8 ? "_int8" : "") +
+                        (arguments.half ? "_half" : ""));
   return file.replace_extension(extension);
 }
 
@@ -98,7 +99,7 @@ void export_as_safetensors(const ExportArguments& arguments) {
   if (!arguments.force) refuse_to_replace(file);
   const Weights weights = open_weights_to_export(arguments);
   prepare_folder(file.parent_path(), "--out");
-  export_safetensors(weights, file);
+  export_safetensors(weights, file, arguments.half);
 }
 
 /// The path without extension: --out, or the name of the weights in the folder --out or next to the weights.
@@ -146,6 +147,7 @@ int export_network(ExportArguments arguments) {
     throw InputError("--int8 needs images to calibrate on", "--int8",
                      "Give --data: what the network was trained on.");
   }
+  if (arguments.half && arguments.format != "safetensors") refuse_options({"--half"}, "--format safetensors");
   arguments.weights.weights = weights_file(arguments.weights.weights);
   if (arguments.format == "onnx") {
     export_as_onnx(arguments);
@@ -199,6 +201,8 @@ void add_export(CLI::App& app, Action& action) {
   command->add_option("--out", arguments->out, "output file (default: next to the weights)")
       ->type_name("FILE");
   command->add_flag("--force", arguments->force, "replace existing output files of any kind");
+  command->add_flag("--half", arguments->half,
+                    "with --format safetensors: the weights in fp16, half the bytes of the file");
   const std::vector<CLI::Option*> int8 = add_int8(*command, *arguments);
   std::vector<CLI::Option*> onnx, nms;
   onnx.push_back(command

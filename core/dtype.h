@@ -31,7 +31,7 @@ constexpr std::string_view enum_name(DType type) {
 }
 
 /// What a run computes in. Master weights, batch-norm statistics, losses and sums of weight gradients are
-/// always fp32. int8 is for inference with quantised weights (layers/quantization.h).
+/// always fp32. int8 is for inference with quantised weights (layers/model/quantization.h).
 enum class Precision : uint8_t { fp32, tf32, bf16, fp16, int8 };
 
 /// Type of activations and working weights; with int8, of those that stay floating-point numbers.

@@ -27,7 +27,6 @@ InferenceNetwork::InferenceNetwork(TrainedModel trained, Backend& backend, Preci
                                                     .precision = precision,
                                                     .mode = Mode::infer,
                                                     .loss_of_inference = loss,
-                                                    .quantization = &trained_.quantization,
                                                     .observer = observer});
   const size_t values = trained_.layout.floats() * sizeof(float);
   require_memory_of(*network_, values);

@@ -95,27 +95,17 @@ SafetensorsReader::Info parse_entry(const std::filesystem::path& file, const std
   return info;
 }
 
-bool is_narrow(SafetensorsType type) {
-  switch (type) {
-    case SafetensorsType::f32: return false;
-    case SafetensorsType::bf16: return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 void write_safetensors(const std::filesystem::path& file, std::span<const SafetensorsEntry> tensors,
-                       const std::map<std::string, std::string>& metadata, SafetensorsType type) {
-  const bool narrow = is_narrow(type);
-  const size_t element = narrow ? 2 : 4;
+                       const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json header;
   header["__metadata__"] = metadata;
   uint64_t offset = 0;
   for (const auto& tensor : tensors) {
     BRIGHTNET_CHECK(!header.contains(tensor.name), "the tensor '" + tensor.name + "' was given twice");
-    const uint64_t bytes = count_of(tensor.shape) * element;
-    header[tensor.name] = {{"dtype", narrow ? "BF16" : "F32"},
+    const uint64_t bytes = count_of(tensor.shape) * (tensor.half ? sizeof(Float16) : sizeof(float));
+    header[tensor.name] = {{"dtype", tensor.half ? "F16" : "F32"},
                            {"shape", tensor.shape},
                            {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
@@ -128,17 +118,17 @@ void write_safetensors(const std::filesystem::path& file, std::span<const Safete
   write_atomically(file, [&](std::ostream& out) {
     out.write(reinterpret_cast<const char*>(&length), sizeof length);
     out.write(text.data(), static_cast<std::streamsize>(text.size()));
-    std::vector<BFloat16> rounded;
+    const auto write = [&](const auto* values, size_t count) {
+      out.write(reinterpret_cast<const char*>(values), static_cast<std::streamsize>(count * sizeof *values));
+    };
     for (const auto& tensor : tensors) {
       const size_t count = count_of(tensor.shape);
-      const void* data = tensor.data;
-      if (narrow) {
-        rounded.resize(count);
-        std::transform(tensor.data, tensor.data + count, rounded.begin(),
-                       [](float x) { return BFloat16(x); });
-        data = rounded.data();
+      if (tensor.half) {
+        const std::vector<Float16> rounded(tensor.data, tensor.data + count);
+        write(rounded.data(), count);
+      } else {
+        write(tensor.data, count);
       }
-      out.write(static_cast<const char*>(data), static_cast<std::streamsize>(count * element));
     }
   });
 }

@@ -13,20 +13,17 @@
 
 namespace brightnet {
 
-/// An fp32 tensor to be written.
+/// A tensor to be written.
 struct SafetensorsEntry {
   std::string name;
   std::vector<int64_t> shape;
   const float* data = nullptr;
+  bool half = false;  ///< as fp16, rounded to nearest even
 };
 
-enum class SafetensorsType { f32, bf16 };
-
-/// Writes tensors and metadata atomically; bf16 rounds to nearest even. Throws InputError when the file
-/// cannot be written.
+/// Writes tensors and metadata atomically. Throws InputError when the file cannot be written.
 void write_safetensors(const std::filesystem::path& file, std::span<const SafetensorsEntry> tensors,
-                       const std::map<std::string, std::string>& metadata,
-                       SafetensorsType type = SafetensorsType::f32);
+                       const std::map<std::string, std::string>& metadata);
 
 class SafetensorsReader {
  public:

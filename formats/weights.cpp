@@ -10,6 +10,7 @@
 #include "core/enum_names.h"
 #include "core/require_memory.h"
 #include "formats/input_channels.h"
+#include "formats/quantization_json.h"
 #include "formats/safetensors.h"
 #include "layers/model/reader.h"
 
@@ -56,24 +57,11 @@ void check_finite(const std::filesystem::path& file, const ParameterLayout& layo
       "again with a smaller optimizer.rate.");
 }
 
-nlohmann::json range_to_json(const QuantizedRange& range) {
-  return {{"scale", range.scale}, {"zero_point", range.zero_point}};
-}
-
-QuantizedRange range_from_json(const nlohmann::json& range) {
-  return {range.at("scale").get<float>(), range.at("zero_point").get<int>()};
-}
-
-/// By the layers' names (docs/deploy.md).
-nlohmann::json quantization_to_json(const Model& model, const Quantization& quantization) {
+/// By the layers' names.
+nlohmann::json quantization_to_json(const Model& model) {
   nlohmann::json all = nlohmann::json::object();
-  for (size_t i = 0; i < quantization.size(); ++i) {
-    const LayerQuantization& layer = quantization[i];
-    nlohmann::json one = nlohmann::json::object();
-    if (layer.output) one["output"] = range_to_json(*layer.output);
-    if (layer.before_activation) one["before_activation"] = range_to_json(*layer.before_activation);
-    if (!layer.weight_scales.empty()) one["weight_scales"] = layer.weight_scales;
-    if (!one.empty()) all[model.layers[i].name] = std::move(one);
+  for (size_t i = 0; i < model.quantization.size(); ++i) {
+    if (model.quantization[i] != LayerQuantization()) all[model.layers[i].name] = model.quantization[i];
   }
   return all;
 }
@@ -85,12 +73,7 @@ Quantization quantization_from_json(const Model& model, const nlohmann::json& al
     const auto found = all.find(model.layers[i].name);
     if (found == all.end()) continue;
     ++known;
-    LayerQuantization& layer = quantization[i];
-    if (found->contains("output")) layer.output = range_from_json(found->at("output"));
-    if (found->contains("before_activation"))
-      layer.before_activation = range_from_json(found->at("before_activation"));
-    if (found->contains("weight_scales"))
-      layer.weight_scales = found->at("weight_scales").get<std::vector<float>>();
+    found->get_to(quantization[i]);
   }
   if (known != all.size())
     throw InputError("its metadata 'quantization' name layers that its model does not have");
@@ -126,11 +109,12 @@ TrainedModel read_description(const SafetensorsReader& reader) {
   trained.model = parse_model(document, static_cast<int>(trained.classes.size()));
   if (reader.metadata().contains("quantization")) {
     try {
-      trained.quantization = quantization_from_json(trained.model, parse_metadata(reader, "quantization"));
+      trained.model.quantization =
+          quantization_from_json(trained.model, parse_metadata(reader, "quantization"));
     } catch (const nlohmann::json::exception&) {
       throw InputError("its metadata 'quantization' are not what brightnet writes there", file);
     }
-    const std::string refusal = quantization_refusal(trained.model, trained.quantization);
+    const std::string refusal = quantization_refusal(trained.model);
     if (!refusal.empty()) throw InputError("its quantisation does not fit its model: " + refusal, file);
   }
   return trained;
@@ -167,11 +151,19 @@ Resize parse_resize(const std::string& name) {
   throw InputError("there is no resize '" + name + "'", "", "Write antialiased or darknet.");
 }
 
-void save_weights(const std::filesystem::path& file, const TrainedModel& trained) {
+void save_weights(const std::filesystem::path& file, const TrainedModel& trained, bool half) {
   BRIGHTNET_CHECK(trained.values.size() == trained.layout.floats(), "weights of another model");
   std::vector<SafetensorsEntry> entries;
-  for (const auto& entry : trained.layout.entries())
-    entries.push_back({entry.name, entry.shape, trained.values.data() + entry.offset});
+  for (const auto& entry : trained.layout.entries()) {
+    const float* const values = trained.values.data() + entry.offset;
+    const bool narrow = half && entry.kind == ParameterKind::weight;
+    const auto fits = [](float value) { return std::isfinite(static_cast<float>(Float16(value))); };
+    if (narrow && !std::all_of(values, values + entry.count, fits)) {
+      throw InputError("'" + entry.name + "' holds values that are too large for fp16", file.string(),
+                       "Write these weights in fp32: leave --half out.");
+    }
+    entries.push_back({entry.name, entry.shape, values, narrow});
+  }
   std::map<std::string, std::string> metadata{
       {"format", format_name},
       {"format_version", std::to_string(format_version)},
@@ -183,8 +175,8 @@ void save_weights(const std::filesystem::path& file, const TrainedModel& trained
            {"size", trained.size}, {"letterbox", trained.letterbox}, {"resize", enum_name(trained.resize)}}
            .dump()},
       {"training", nlohmann::json(trained.training).dump()}};
-  if (!trained.quantization.empty())
-    metadata["quantization"] = quantization_to_json(trained.model, trained.quantization).dump();
+  if (!trained.model.quantization.empty())
+    metadata["quantization"] = quantization_to_json(trained.model).dump();
   write_safetensors(file, entries, metadata);
 }
 

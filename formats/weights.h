@@ -11,7 +11,6 @@
 #include "data/image/placement.h"
 #include "layers/model/model.h"
 #include "layers/parameters.h"
-#include "layers/quantization.h"
 
 namespace brightnet {
 
@@ -24,9 +23,8 @@ struct TrainedModel {
   Resize resize = Resize::antialiased;  ///< for `detect` and `eval`; darknet's for imported weights
   /// Says where the weights come from: "epoch", "AP", …; for people.
   std::map<std::string, std::string> training;
-  ParameterLayout layout;          ///< of `model`
-  std::vector<float> values;       ///< in the layout's order
-  Quantization quantization = {};  ///< of weights that can be used in 8 bits too
+  ParameterLayout layout;     ///< of `model`
+  std::vector<float> values;  ///< in the layout's order
 
   InputFit fit() const { return {size, letterbox, resize, model.channels}; }
 };
@@ -34,8 +32,9 @@ struct TrainedModel {
 /// "antialiased" or "darknet"; throws InputError for another name.
 Resize parse_resize(const std::string& name);
 
-/// Writes a weights file atomically: fp32, convolution weights in OHWI.
-void save_weights(const std::filesystem::path& file, const TrainedModel& trained);
+/// Writes a weights file atomically: fp32, convolution weights in OHWI. `half`: the weights in fp16, which are nearly all of
+/// the values; biases and batch-norm stay fp32, whose range they need. Throws InputError for a weight beyond fp16's range.
+void save_weights(const std::filesystem::path& file, const TrainedModel& trained, bool half = false);
 
 /// Returns for a run's folder the weights to use: the average of the best, which is there where it is better than they are,
 /// else the best, else the last. Other paths as they are.

@@ -130,6 +130,14 @@ class Backend : public Device {
   virtual int image_channels(int channels, DType /*type*/) const { return channels; }
   /// y = x in 8 bits (kernels/math/quantization.h), from fp32 to u8.
   virtual void quantize(const Tensor& x, const QuantizedRange& range, const Tensor& y) = 0;
+  /// y = x rounded to the values that 8 bits of the range have, in fp32; y may be x.
+  virtual void fake_quantize(const Tensor& x, const QuantizedRange& range, const Tensor& y) = 0;
+  /// Straight through (Bengio et al. 2013): dy stays where x is within the range, and becomes 0 where it saturates.
+  virtual void fake_quantize_backward(const Tensor& x, const QuantizedRange& range, const Tensor& dy) = 0;
+  /// y = w rounded to `scales`, one for each of so many outputs, whose weights follow each other. fp32, all of it in the
+  /// device's memory.
+  virtual void fake_quantize_weights(const float* w, const float* scales, size_t outputs,
+                                     size_t weights_per_output, float* y) = 0;
   /// u8 pixels to the compute type: value / 255, correctly rounded to fp32. Channels that only x has become zero.
   virtual void normalize_image(const Tensor& pixels, const Tensor& x) = 0;
 

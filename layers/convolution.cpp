@@ -30,7 +30,7 @@ void ConvolutionLayer::plan_convolution(int filters) {
   spec_.statistics = norm_.has_value();
   spec_.folded = attributes_.batch_norm && !trains_;
   spec_.exchange = trains_ ? setup().statistics : nullptr;
-  spec_.quantized = setup().quantized;
+  if (!setup().simulates_int8) spec_.quantized = setup().quantized;
   if (setup().before_activation) spec_.activation = Activation::linear;
   convolution_ = backend().plan_convolution(spec_);
 }
@@ -81,17 +81,27 @@ namespace {
 /// In 8 bits (LayerSetup::quantized) its input is rounded unless that is in 8 bits already, and its output is in 8 bits
 /// or fp32, as the layers need that read it.
 ///
+/// Where 8 bits are simulated (LayerSetup::simulates_int8) it convolves its rounded input with its rounded weights. Rounding
+/// commutes with whatever moves or compares values between two convolutions, so that this is what the 8-bit network
+/// computes, but for its sums' order. The backward pass rounds the input again, and no gradient passes where it saturates;
+/// the weights' gradient is that of the rounded ones.
+///
 /// With `precision: fp32` in a network of 16-bit activations its arithmetic, its working weights and what it keeps for
 /// the backward pass are fp32: its input is widened and its output rounded, and so are their gradients. That costs their
 /// memory and four casts.
 class SingleConvolution : public ConvolutionLayer {
  public:
   SingleConvolution(const ConvAttributes& conv, const LayerSetup& setup)
-      : ConvolutionLayer(conv, setup), weight_(parameter("weight")), bias_(parameter("bias")) {
+      : ConvolutionLayer(conv, setup),
+        simulates_(setup.simulates_int8 && setup.quantized),
+        weight_(parameter("weight")),
+        bias_(parameter("bias")) {
+    BRIGHTNET_CHECK(!simulates_ || !conv.batch_norm, "batch-norm is folded before 8 bits are simulated");
     plan_convolution(conv.filters);
   }
 
   void memory(MemoryList& list) override;
+  void bound() override;
   CastPair weight_cast() const override;
   void prepare() override;
   void forward(const LayerCall& call) override;
@@ -109,12 +119,23 @@ class SingleConvolution : public ConvolutionLayer {
   ConvolutionTensors tensors(const LayerCall& forward, const LayerCall& backward) const override;
   void run_forward(const LayerCall& call);
   void run_backward(const LayerCall& call, bool accumulate_parameters);
+  void widened_backward(const LayerCall& call, bool accumulate_parameters);
+  /// Where 8 bits are simulated: this layer's part of the gradient, before what saturates is left out.
+  Tensor own_input_gradient(const LayerCall& call) const {
+    const Tensor& dx = call.input_gradients[0];
+    return dx && call.accumulate[0] ? added_gradient_ : dx;
+  }
+  void simulated_backward(const LayerCall& call, bool accumulate_parameters);
 
+  const bool simulates_;
   const ParameterEntry *weight_, *bias_;
   float *folded_weight_ = nullptr, *folded_bias_ = nullptr;  ///< with batch-norm by running statistics
   Tensor kept_output_;
   Tensor dense_gradient_;   ///< of an output whose own must not be overwritten
   Tensor quantized_input_;  ///< of an 8-bit convolution whose input is in floating point
+  // Where 8 bits are simulated.
+  Tensor rounded_input_;
+  float *rounded_weight_ = nullptr, *weight_scales_ = nullptr;
   /// In fp32; the output holds its gradient as well.
   Tensor wide_input_, wide_output_, wide_input_gradient_;
 };
@@ -131,6 +152,11 @@ void SingleConvolution::memory(MemoryList& list) {
   }
   if (spec_.quantized && !setup().input_is_quantized)
     list.workspace(quantized_input_ = {nullptr, in, DType::u8});
+  if (simulates_) {
+    list.workspace(rounded_input_ = {nullptr, in, DType::f32});
+    list.weights(rounded_weight_, spec_.weight_count() * sizeof(float));
+    list.weights(weight_scales_, out.c * sizeof(float));
+  }
   ConvolutionLayer::memory(list);
   if (!spec_.folded) return;
   list.weights(folded_bias_, out.c * sizeof(float));
@@ -138,18 +164,28 @@ void SingleConvolution::memory(MemoryList& list) {
   list.preparing(folded_weight_, spec_.weight_count() * sizeof(float));
 }
 
+void SingleConvolution::bound() {
+  ConvolutionLayer::bound();
+  if (!simulates_) return;
+  const std::vector<float>& scales = setup().quantized->weight_scales;
+  backend().upload(weight_scales_, scales.data(), scales.size() * sizeof(float));
+}
+
 Tensor SingleConvolution::convolution_output(const Tensor& output) const {
   return kept_output_ ? kept_output_ : output;
 }
 
 ConvolutionTensors SingleConvolution::tensors(const LayerCall& forward, const LayerCall& backward) const {
-  ConvolutionTensors tensors{.x = widens_ ? wide_input_ : forward.inputs[0],
+  const Tensor own_input = widens_ ? wide_input_ : rounded_input_;
+  ConvolutionTensors tensors{.x = own_input ? own_input : forward.inputs[0],
                              .y = convolution_output(widens_ ? wide_output_ : forward.output),
                              .bias = bias()};
   if (!passes_gradient_) return tensors;
   tensors.dy = widens_ ? wide_output_ : dense_gradient_ ? dense_gradient_ : backward.output_gradient;
-  if (trains_) tensors.backward_x = widens_ ? wide_input_ : backward.inputs[0];
-  if (!widens_) {
+  if (trains_) tensors.backward_x = own_input ? own_input : backward.inputs[0];
+  if (simulates_) {
+    tensors.dx = own_input_gradient(backward);
+  } else if (!widens_) {
     append_input_gradient(backward, tensors);
   } else if (backward.input_gradients[0]) {
     tensors.dx = wide_input_gradient_;
@@ -158,11 +194,19 @@ ConvolutionTensors SingleConvolution::tensors(const LayerCall& forward, const La
 }
 
 CastPair SingleConvolution::weight_cast() const {
+  if (simulates_) return {};
   const Tensor working = convolution_->working_weights();
   return {{value(weight_), working.shape, DType::f32}, working};
 }
 
 void SingleConvolution::prepare() {
+  if (simulates_) {
+    const auto outputs = static_cast<size_t>(spec_.output.c);
+    backend().fake_quantize_weights(value(weight_), weight_scales_, outputs, weight_->count / outputs,
+                                    rounded_weight_);
+    convolution_->prepare(rounded_weight_);
+    return;
+  }
   if (!spec_.folded) {
     convolution_->prepare(value(weight_));
     return;
@@ -178,6 +222,10 @@ void SingleConvolution::forward(const LayerCall& call) {
   if (quantized_input_) {
     backend().quantize(call.inputs[0], spec_.quantized->input, quantized_input_);
     return run_forward({.inputs = {&quantized_input_, 1}, .output = call.output});
+  }
+  if (simulates_) {
+    backend().fake_quantize(call.inputs[0], setup().quantized->input, rounded_input_);
+    return run_forward({.inputs = {&rounded_input_, 1}, .output = call.output});
   }
   if (!widens_) return run_forward(call);
   backend().cast(call.inputs[0], wide_input_);
@@ -204,7 +252,29 @@ void SingleConvolution::rebuild(const Tensor& output) {
 }
 
 void SingleConvolution::backward(const LayerCall& call, bool accumulate_parameters) {
-  if (!widens_) return run_backward(call, accumulate_parameters);
+  if (widens_) return widened_backward(call, accumulate_parameters);
+  if (simulates_) return simulated_backward(call, accumulate_parameters);
+  run_backward(call, accumulate_parameters);
+}
+
+void SingleConvolution::simulated_backward(const LayerCall& call, bool accumulate_parameters) {
+  const Tensor &x = call.inputs[0], &dx = call.input_gradients[0];
+  const QuantizedRange& range = setup().quantized->input;
+  if (trains_) backend().fake_quantize(x, range, rounded_input_);
+  const Tensor own = own_input_gradient(call);
+  const bool overwrite = false;
+  run_backward({.inputs = {&rounded_input_, 1},
+                .output = call.output,
+                .input_gradients = {&own, 1},
+                .accumulate = {&overwrite, 1},
+                .output_gradient = call.output_gradient},
+               accumulate_parameters);
+  if (!dx) return;
+  backend().fake_quantize_backward(x, range, own);
+  if (own.data != dx.data) backend().add(dx, own, dx);
+}
+
+void SingleConvolution::widened_backward(const LayerCall& call, bool accumulate_parameters) {
   if (trains_) backend().cast(call.inputs[0], wide_input_);
   backend().cast(call.output_gradient, wide_output_);
   const Tensor& dx = call.input_gradients[0];

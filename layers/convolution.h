@@ -21,7 +21,9 @@ class ConvolutionLayer : public Layer {
 
   void memory(MemoryList& list) override;
   void bound() override;
-  bool backward_reads_inputs() const override { return trains_ && convolution_; }
+  bool backward_reads_inputs() const override {
+    return convolution_ && (trains_ || (passes_gradient_ && setup().simulates_int8));
+  }
 
   /// Chooses the convolution's implementations for these calls: see Convolution::choose(). The backward call has no
   /// tensors where it is never made.

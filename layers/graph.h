@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "layers/parameters.h"
-#include "layers/quantization.h"
 
 namespace brightnet {
 
@@ -35,9 +34,9 @@ Graph make_graph(const Model& model, const ParameterLayout& layout, DType type);
 /// The passes, for training. `joins_convolutions`: Backend::joins_convolutions().
 void fuse(Graph& graph, const Model& model, bool joins_convolutions);
 
-/// Chooses for inference in 8 bits which outputs are stored in them. All that read one must be 8-bit convolutions or layers
-/// that move values, and whatever shares its range must be as well; what a layer that stays in floating point reads or writes
-/// is stored as fp32, and an 8-bit convolution that reads it rounds it for itself. True for the image likewise.
-bool quantize(Graph& graph, const Model& model, const Quantization& quantization);
+/// Chooses for inference in 8 bits which outputs are stored in them. All that read one must be 8-bit convolutions or layers that
+/// move values, and whatever shares its range must be as well; what a layer that stays in floating point reads or writes is
+/// stored as fp32, and an 8-bit convolution that reads it rounds it for itself. True for the image likewise.
+bool quantize(Graph& graph, const Model& model);
 
 }  // namespace brightnet

@@ -46,8 +46,10 @@ struct LayerSetup {
   bool shares_output_gradient = false;
   /// A head of an inference network also computes the loss of its predictions.
   bool loss_of_inference = false;
-  /// A convolution of an 8-bit network, and whether its input is in 8 bits already.
+  /// A convolution of an 8-bit network, or (NetworkSetup::simulates_int8) of one that rounds as that does; and whether its
+  /// input is in 8 bits already.
   std::optional<QuantizedConvolution> quantized = {};
+  bool simulates_int8 = false;
   bool input_is_quantized = false;
   /// Sees, and may change, what the activation of a convolution is applied to, which is a pass of its own then.
   std::function<void(const Tensor&)> before_activation = {};

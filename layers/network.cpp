@@ -17,14 +17,12 @@ void require_quantization(const NetworkSetup& setup) {
     throw InputError("int8 is a precision of inference, and this would train or plan to train", "--precision",
                      "Train in fp32, bf16 or fp16; `brightnet export --int8` quantises the result.");
   }
-  if (!setup.quantization || setup.quantization->empty()) {
+  if (setup.model->quantization.empty()) {
     throw InputError("the weights of '" + setup.model->name + "' are not quantised: int8 needs their scales",
                      "--precision",
                      "Make a file that has them: brightnet export --int8 --format safetensors --weights FILE "
                      "--data DATA.");
   }
-  BRIGHTNET_CHECK(setup.quantization->size() == setup.model->layers.size(),
-                  "a quantisation of another model");
   BRIGHTNET_CHECK(!setup.observer, "the values of an 8-bit network are not observed");
 }
 
@@ -47,9 +45,10 @@ Network::Network(const NetworkSetup& setup)
   }
   BRIGHTNET_CHECK(setup.batch > 0, "a network needs a batch");
   if (setup.precision == Precision::int8) require_quantization(setup);
+  BRIGHTNET_CHECK(!setup.simulates_int8 || (type_ == DType::f32 && !setup.model->quantization.empty()),
+                  "8 bits are simulated in fp32, by the model's quantization");
   Graph graph = make_graph(*setup.model, *setup.parameters->layout, type_);
-  if (setup.precision == Precision::int8)
-    image_is_quantized_ = quantize(graph, *setup.model, *setup.quantization);
+  if (setup.precision == Precision::int8) image_is_quantized_ = quantize(graph, *setup.model);
   if (setup.mode == Mode::train) fuse(graph, *setup.model, setup.backend->joins_convolutions());
   for (GraphNode& node : graph) nodes_.emplace_back(std::move(node));
   make_layers();

@@ -13,7 +13,6 @@
 #include "core/box.h"
 #include "layers/layer.h"
 #include "layers/memory_plan.h"
-#include "layers/quantization.h"
 
 namespace brightnet {
 
@@ -43,8 +42,9 @@ struct NetworkSetup {
   /// An inference network can also compute the loss of its predictions (Network::loss()), for which its heads
   /// need some memory.
   bool loss_of_inference = false;
-  /// The ranges that inference in Precision::int8 needs; ignored otherwise.
-  const Quantization* quantization = nullptr;
+  /// In fp32, for training and inference: weights and inputs of the convolutions that the model's quantization lists are
+  /// rounded as Precision::int8 rounds them, and the rounding passes gradients straight through.
+  bool simulates_int8 = false;
   /// Inference: sees what the layers compute.
   LayerObserver* observer = nullptr;
 

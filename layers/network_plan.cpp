@@ -42,15 +42,16 @@ DType Network::stored_type(int layer) const {
   return quantized ? DType::u8 : type_;
 }
 
-/// Of a convolution in 8 bits.
+/// Of a convolution in 8 bits, or that simulates them.
 std::optional<QuantizedConvolution> Network::quantized_convolution(int layer) const {
-  if (setup_.precision != Precision::int8) return std::nullopt;
-  const LayerQuantization& own = (*setup_.quantization)[static_cast<size_t>(layer)];
+  if (setup_.precision != Precision::int8 && !setup_.simulates_int8) return std::nullopt;
+  const Quantization& quantization = setup_.model->quantization;
+  const LayerQuantization& own = quantization[static_cast<size_t>(layer)];
   if (own.weight_scales.empty()) return std::nullopt;
   const int input = nodes_[layer].inputs[0];
   QuantizedConvolution quantized{image_range, own.weight_scales, std::nullopt};
   if (input != network_input) {
-    const auto& range = (*setup_.quantization)[static_cast<size_t>(input)].output;
+    const auto& range = quantization[static_cast<size_t>(input)].output;
     BRIGHTNET_CHECK(range, "an 8-bit convolution reads an output without a range");
     quantized.input = *range;
   }
@@ -78,6 +79,7 @@ LayerSetup Network::layer_setup(int layer) const {
       setup_.observer->before_activation(layer, y);
     };
   setup.quantized = quantized_convolution(layer);
+  setup.simulates_int8 = setup_.simulates_int8;
   setup.input_is_quantized = stored_type(first) == DType::u8;
   check_countable(setup);
   return setup;

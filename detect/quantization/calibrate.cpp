@@ -20,17 +20,21 @@ std::span<const float> values_of(const Tensor& tensor) {
 
 /// Which convolutions are quantised, and which ranges they need.
 struct Parts {
-  std::vector<int> ranges;         ///< shared_ranges()
-  std::vector<bool> convolutions;  ///< of each layer: quantised
-  std::set<int> needed;            ///< of `ranges`: a quantised convolution reads it
+  std::vector<int> ranges;                ///< shared_ranges()
+  std::vector<bool> convolutions;         ///< of each layer: quantised
+  std::set<int> needed;                   ///< of `ranges`: a quantised convolution reads it
+  std::vector<std::vector<int>> readers;  ///< of each layer's output: those that are quantised
 
-  explicit Parts(const Model& model) : ranges(shared_ranges(model)), convolutions(model.layers.size()) {
+  explicit Parts(const Model& model)
+      : ranges(shared_ranges(model)), convolutions(model.layers.size()), readers(model.layers.size()) {
     const std::vector<bool> predicts = predicting_layers(model);
     for (size_t i = 0; i < model.layers.size(); ++i) {
       const auto* conv = std::get_if<ConvAttributes>(&model.layers[i].attributes);
       convolutions[i] = conv && !conv->full_precision && !predicts[i];
       const int input = convolutions[i] ? model.layers[i].inputs[0] : network_input;
-      if (input != network_input) needed.insert(of(input));
+      if (input == network_input) continue;
+      needed.insert(of(input));
+      readers[static_cast<size_t>(input)].push_back(static_cast<int>(i));
     }
   }
   int of(int layer) const { return ranges[static_cast<size_t>(layer + 1)]; }
@@ -46,8 +50,7 @@ class ValueObserver : public LayerObserver {
         parts_(parts),
         outputs(parts.ranges.size()),
         before(model.layers.size()),
-        sums(model.layers.size()),
-        pixels(model.layers.size()) {}
+        means(model.layers.size()) {}
 
   void begin(Pass pass) { pass_ = pass; }
 
@@ -57,26 +60,15 @@ class ValueObserver : public LayerObserver {
   void output(int layer, const Tensor& y) override {
     const auto i = static_cast<size_t>(layer);
     if (!moves_values(model_.layers[i])) see(outputs[static_cast<size_t>(parts_.of(layer))], y);
-    if (pass_ == Pass::distribution) add_means(i, y);
-  }
-  std::vector<double> means(int layer) const {
-    std::vector<double> means = sums[static_cast<size_t>(layer)];
-    for (double& mean : means) mean /= pixels[static_cast<size_t>(layer)];
-    return means;
+    if (pass_ == Pass::extremes) return;
+    for (const int reader : parts_.readers[i])
+      means[static_cast<size_t>(reader)].add(
+          std::get<ConvAttributes>(model_.layers[static_cast<size_t>(reader)].attributes), y);
   }
 
  private:
   void see(Histogram& histogram, const Tensor& y) {
     pass_ == Pass::extremes ? histogram.widen(values_of(y)) : histogram.add(values_of(y));
-  }
-  void add_means(size_t layer, const Tensor& y) {
-    const auto channels = static_cast<size_t>(y.shape.c);
-    sums[layer].resize(channels);
-    pixels[layer] += static_cast<double>(y.shape.pixels());
-    const float* pixel = y.as<float>();
-    for (size_t i = 0; i < y.shape.pixels(); ++i, pixel += channels) {
-      for (size_t c = 0; c < channels; ++c) sums[layer][c] += pixel[c];
-    }
   }
 
   const Model& model_;
@@ -86,8 +78,7 @@ class ValueObserver : public LayerObserver {
  public:
   std::vector<Histogram> outputs;  ///< by the place in `ranges`
   std::vector<Histogram> before;   ///< by layer
-  std::vector<std::vector<double>> sums;
-  std::vector<double> pixels;
+  std::vector<InputMeans> means;   ///< by the convolution that reads the input
 };
 
 /// Rounds what has one range.
@@ -187,9 +178,9 @@ class Calibrator {
     ValueObserver values(network_.model, parts_);
     observe(values);
     result.ranges = choose_ranges(values);
-    network_.quantization.resize(network_.model.layers.size());
+    network_.model.quantization.resize(network_.model.layers.size());
     for (int i = 0; i < static_cast<int>(network_.model.layers.size()); ++i) {
-      LayerQuantization& layer = network_.quantization[static_cast<size_t>(i)];
+      LayerQuantization& layer = network_.model.quantization[static_cast<size_t>(i)];
       if (const auto found = chosen_.find(parts_.of(i)); found != chosen_.end()) layer.output = found->second;
       if (!parts_.convolutions[static_cast<size_t>(i)]) continue;
       const int input = network_.model.layers[static_cast<size_t>(i)].inputs[0];
@@ -202,7 +193,7 @@ class Calibrator {
         layer.before_activation =
             range_before(values.before[static_cast<size_t>(i)], activation, options_.symmetric);
       if (options_.correct_bias && input != network_input)
-        correct_bias(network_, i, layer.weight_scales, values.means(input));
+        correct_bias(network_, i, layer.weight_scales, values.means[static_cast<size_t>(i)]);
     }
     result.quantized = std::move(network_);
     return result;

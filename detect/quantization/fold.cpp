@@ -83,6 +83,8 @@ class Weights {
     }
   }
   size_t outputs() const { return static_cast<size_t>(conv_.filters); }
+  /// Channels that each output reads.
+  size_t inputs() const { return inputs_; }
   /// The input channel that element i of an output channel's weights reads.
   size_t input(size_t output, size_t i) const {
     return output / (outputs() / static_cast<size_t>(conv_.groups)) * inputs_ + i % inputs_;
@@ -170,16 +172,42 @@ std::vector<float> weight_scales(const TrainedModel& trained, int layer, float i
   return scales;
 }
 
+void InputMeans::add(const ConvAttributes& conv, const Tensor& x) {
+  const Shape& in = x.shape;
+  kernel_ = conv.size;
+  channels_ = static_cast<size_t>(in.c);
+  sums_.resize(static_cast<size_t>(kernel_) * kernel_ * channels_);
+  const auto outputs_of = [&](int side) { return (side + 2 * conv.padding - conv.size) / conv.stride + 1; };
+  const int rows = outputs_of(in.h), columns = outputs_of(in.w);
+  outputs_ += static_cast<double>(in.n) * rows * columns;
+  for (int tap = 0; tap < kernel_ * kernel_; ++tap) {
+    double* const sums = sums_.data() + static_cast<size_t>(tap) * channels_;
+    for (int row = 0; row < in.n * rows; ++row) {
+      const int y = row % rows * conv.stride + tap / kernel_ - conv.padding;
+      if (y < 0 || y >= in.h) continue;
+      for (int column = 0; column < columns; ++column) {
+        const int at = column * conv.stride + tap % kernel_ - conv.padding;
+        if (at < 0 || at >= in.w) continue;
+        const float* const pixel =
+            x.as<float>() + ((static_cast<size_t>(row / rows) * in.h + y) * in.w + at) * channels_;
+        for (size_t c = 0; c < channels_; ++c) sums[c] += pixel[c];
+      }
+    }
+  }
+}
+
 void correct_bias(TrainedModel& trained, int layer, const std::vector<float>& scales,
-                  const std::vector<double>& input_means) {
+                  const InputMeans& means) {
   const Weights weights(trained, layer);
+  const int kernel = convolution(trained.model, layer)->size;
   float* const bias = values_of(trained, layer, "bias").data;
   for (size_t o = 0; o < weights.outputs(); ++o) {
     double shift = 0;
     size_t i = 0;
     weights.of_output(o, [&](float w) {
       const double rounded = static_cast<double>(quantized_weight(w, scales[o])) * scales[o];
-      shift += (rounded - w) * input_means[weights.input(o, i++)];
+      const int tap = static_cast<int>(i / weights.inputs());
+      shift += (rounded - w) * means.of(tap / kernel, tap % kernel, weights.input(o, i++));
     });
     bias[o] -= static_cast<float>(shift);
   }

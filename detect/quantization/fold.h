@@ -21,10 +21,25 @@ int equalize(TrainedModel& trained);
 /// its bias be counted in 32 bits, in units of this scale times that of the input.
 std::vector<float> weight_scales(const TrainedModel& trained, int layer, float input_scale);
 
+/// The mean value that each weight of a convolution is multiplied by, over images and output pixels; padding counts as 0.
+class InputMeans {
+ public:
+  /// Of one more batch of inputs.
+  void add(const ConvAttributes& conv, const Tensor& x);
+  double of(int row, int column, size_t channel) const {
+    return sums_[static_cast<size_t>(row * kernel_ + column) * channels_ + channel] / outputs_;
+  }
+
+ private:
+  int kernel_ = 0;
+  size_t channels_ = 0;
+  double outputs_ = 0;
+  std::vector<double> sums_;
+};
+
 /// Bias correction (the same paper, section 4.2): rounding to these scales changes the mean of an output channel by
-/// Σ (w̃ − w) · E[x], which is subtracted from its bias. `input_means` are those of the layer's input channels, measured;
-/// what padding takes from the mean is left out.
+/// Σ (w̃ − w) · E[x], which is subtracted from its bias.
 void correct_bias(TrainedModel& trained, int layer, const std::vector<float>& scales,
-                  const std::vector<double>& input_means);
+                  const InputMeans& means);
 
 }  // namespace brightnet

@@ -50,7 +50,7 @@ Sensitivity keep_sensitive_layers(Calibration& calibration, double max_loss, con
                                   const EvaluateAP& evaluate) {
   constexpr double points = 100;
   TrainedModel& trained = calibration.quantized;
-  Quantization& quantization = trained.quantization;
+  Quantization& quantization = trained.model.quantization;
   const auto backend = make_cpu_backend();
   const std::vector<double> before = layer_seconds(trained, Precision::fp32, *backend, inputs);
   const std::vector<double> after = layer_seconds(trained, Precision::int8, *backend, inputs);

@@ -21,8 +21,8 @@ class LayerWriter {
         network_(network),
         layout_(trained.layout),
         parameters_(trained.values),
-        quantization_(trained.quantization),
-        signed_(is_symmetric(trained.quantization)) {}
+        quantization_(trained.model.quantization),
+        signed_(is_symmetric(trained.model.quantization)) {}
 
   std::vector<Value> write() {
     const auto& layers = network_.setup().model->layers;

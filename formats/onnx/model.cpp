@@ -131,9 +131,8 @@ onnx::ModelProto make_onnx_model(const TrainedModel& trained, const OnnxOptions&
                          .batch = 1,
                          .height = size.height,
                          .width = size.width,
-                         .precision = trained.quantization.empty() ? Precision::fp32 : Precision::int8,
-                         .mode = Mode::infer,
-                         .quantization = &trained.quantization});
+                         .precision = trained.model.quantization.empty() ? Precision::fp32 : Precision::int8,
+                         .mode = Mode::infer});
 
   onnx::ModelProto model;
   model.set_ir_version(ir_version(options.opset));

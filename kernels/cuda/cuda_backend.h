@@ -93,6 +93,10 @@ class CudaBackend : public Backend {
     return type == DType::f32 ? channels : (channels + 7) / 8 * 8;
   }
   void quantize(const Tensor& x, const QuantizedRange& range, const Tensor& y) override;
+  void fake_quantize(const Tensor& x, const QuantizedRange& range, const Tensor& y) override;
+  void fake_quantize_backward(const Tensor& x, const QuantizedRange& range, const Tensor& dy) override;
+  void fake_quantize_weights(const float* w, const float* scales, size_t outputs, size_t weights_per_output,
+                             float* y) override;
   void normalize_image(const Tensor& pixels, const Tensor& x) override;
 
   size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;

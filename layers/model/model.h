@@ -8,6 +8,7 @@
 #include "core/input_size.h"
 #include "core/tensor.h"
 #include "layers/model/layer_kinds.h"
+#include "layers/model/quantization.h"
 
 namespace brightnet {
 
@@ -35,6 +36,7 @@ struct Model {
   int classes = 0;
   int stride = 32;  ///< the input's sides must be multiples of this
   std::vector<LayerDescription> layers;
+  Quantization quantization = {};  ///< of one that can be computed in 8 bits too
   /// The document that it was read from, with `classes` and the run's keys of `head:` in it; null for a model that no
   /// YAML described. Copies share the node: it is replaced, not changed.
   YAML::Node description;

@@ -115,6 +115,20 @@ TEST(Export, DescribesWhatItWrote) {
   EXPECT_EQ(description.at("nms").at("iou"), 0.5);
 }
 
+TEST(Export, WritesWeightsInFp16BesideTheOthers) {
+  const ExportFolder folder;
+  const ProgramResult written =
+      folder.run({"export", "--weights", "weights.safetensors", "--format", "safetensors", "--half"});
+  ASSERT_EQ(written.code, 0) << written.err;
+  EXPECT_LT(fs::file_size(folder / "weights_half.safetensors"),
+            0.51 * static_cast<double>(fs::file_size(folder / "weights.safetensors")));
+  const ProgramResult found = folder.run({"detect", "--weights", "weights_half.safetensors", "--source",
+                                          "pictures", "--json", "-", "--device", "cpu"});
+  EXPECT_EQ(found.code, 0) << found.err;
+  EXPECT_FALSE(json::parse(found.out)[0]["detections"].empty());
+  EXPECT_EQ(folder.run_export({"--half"}).code, 2);
+}
+
 TEST(Export, RefusesBadArgumentsWithExitCodeTwo) {
   const ExportFolder folder;
   const auto refused = [&](const ProgramResult& result, const std::string& what) {

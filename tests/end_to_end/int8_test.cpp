@@ -93,7 +93,7 @@ TEST_F(Int8, MaxLossSaysWhatEachLayerCostsAndBrings) {
   for (const auto& layer : report["layers"]) {
     for (size_t i = 0; i < written.model.layers.size(); ++i) {
       if (written.model.layers[i].name != layer["name"]) continue;
-      EXPECT_EQ(written.quantization[i].weight_scales.empty(), layer["precision"] == "fp32") << layer;
+      EXPECT_EQ(written.model.quantization[i].weight_scales.empty(), layer["precision"] == "fp32") << layer;
     }
   }
 }

@@ -70,13 +70,23 @@ TEST(Safetensors, LaysDataOutAsTheFormatSays) {
   EXPECT_EQ(second, 2.0f);
 }
 
-TEST(Safetensors, RoundsToBfloat16WhenAsked) {
-  const std::vector<float> a{1.0f, 1.00390625f, 1.01171875f, -3.0f};  // ties go to even
-  const fs::path file = temporary("bf16.safetensors");
-  write_safetensors(file, std::vector<SafetensorsEntry>{{"a", {4}, a.data()}}, {}, SafetensorsType::bf16);
+TEST(Safetensors, RoundsThoseToHalfPrecisionThatAreAskedFor) {
+  const std::vector<float> a{1.0f, 1.00048828125f, 1.00146484375f, -3.0f};  // ties go to even
+  const fs::path file = temporary("half_of_them.safetensors");
+  write_safetensors(file, std::vector<SafetensorsEntry>{{"a", {4}, a.data(), true}, {"b", {4}, a.data()}},
+                    {});
   SafetensorsReader reader(file);
-  EXPECT_EQ(reader.tensors().at("a").type, "BF16");
-  EXPECT_EQ(reader.read("a"), (std::vector<float>{1.0f, 1.0f, 1.015625f, -3.0f}));
+  EXPECT_EQ(reader.tensors().at("a").type, "F16");
+  EXPECT_EQ(reader.tensors().at("a").end - reader.tensors().at("a").begin, 8u);
+  EXPECT_EQ(reader.read("a"), (std::vector<float>{1.0f, 1.0f, 1.001953125f, -3.0f}));
+  EXPECT_EQ(reader.read("b"), a);
+}
+
+TEST(Safetensors, ReadsBfloat16) {
+  const fs::path file =
+      write_raw("bf16.safetensors", R"({"h":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}})", 0);
+  std::ofstream(file, std::ios::binary | std::ios::app) << std::string("\x80\x3F\x40\xC0", 4);
+  EXPECT_EQ(SafetensorsReader(file).read("h"), (std::vector<float>{1, -3}));
 }
 
 TEST(Safetensors, ReadsHalfPrecision) {

@@ -56,14 +56,38 @@ TEST(Weights, HoldEverythingThatDetectionNeeds) {
   EXPECT_EQ(trained.values, saved.values);
 }
 
+TEST(Weights, InFp16TakeHalfTheBytesAndHoldEverythingElseAsItIs) {
+  TrainedModel saved = numbered_model();
+  const fs::path file = temporary("half.safetensors"), whole = temporary("not_half.safetensors");
+  save_weights(file, saved, true);
+  save_weights(whole, saved);
+  EXPECT_LT(fs::file_size(file), 0.6 * static_cast<double>(fs::file_size(whole)));
+  const TrainedModel trained = load_trained_model(file);
+  for (const auto& entry : saved.layout.entries()) {
+    for (size_t i = entry.offset; i < entry.offset + entry.count; ++i) {
+      const float value = saved.values[i];
+      ASSERT_EQ(trained.values[i],
+                entry.kind == ParameterKind::weight ? static_cast<float>(Float16(value)) : value)
+          << entry.name;
+    }
+  }
+  saved.values[saved.layout.entries()[0].offset] = 65520;
+  try {
+    save_weights(file, saved, true);
+    ADD_FAILURE() << "fp16 has no 65520";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("too large for fp16"), std::string::npos) << error.what();
+  }
+}
+
 /// With ranges of everything and, in 8 bits, the layer that predicts.
 TrainedModel quantized_model() {
   TrainedModel trained = numbered_model();
-  trained.quantization.assign(trained.model.layers.size(), {.output = QuantizedRange{0.1f, 7}});
+  trained.model.quantization.assign(trained.model.layers.size(), {.output = QuantizedRange{0.1f, 7}});
   for (size_t i = 0; i < trained.model.layers.size(); ++i) {
     const auto* conv = std::get_if<ConvAttributes>(&trained.model.layers[i].attributes);
     if (!conv) continue;
-    LayerQuantization& layer = trained.quantization[i];
+    LayerQuantization& layer = trained.model.quantization[i];
     for (int c = 0; c < conv->filters; ++c) layer.weight_scales.push_back(0.01f * static_cast<float>(c + 1));
     layer.before_activation = QuantizedRange{0.3f, 128};
   }
@@ -74,9 +98,9 @@ TEST(Weights, HoldTheScalesOfInt8ToTheBit) {
   const TrainedModel saved = quantized_model();
   const fs::path file = temporary("int8.safetensors");
   save_weights(file, saved);
-  EXPECT_EQ(load_trained_model(file).quantization, saved.quantization);
+  EXPECT_EQ(load_trained_model(file).model.quantization, saved.model.quantization);
   save_weights(file, numbered_model());
-  EXPECT_TRUE(load_trained_model(file).quantization.empty());
+  EXPECT_TRUE(load_trained_model(file).model.quantization.empty());
 }
 
 TEST(Weights, WhoseScalesDoNotFitTheModelAreRefused) {
@@ -85,7 +109,7 @@ TEST(Weights, WhoseScalesDoNotFitTheModelAreRefused) {
     TrainedModel trained = quantized_model();
     size_t conv = 0;  // the last: it reads another layer
     for (size_t i = 0; i < trained.model.layers.size(); ++i) {
-      if (!trained.quantization[i].weight_scales.empty()) conv = i;
+      if (!trained.model.quantization[i].weight_scales.empty()) conv = i;
     }
     change(trained, conv);
     save_weights(file, trained);
@@ -97,15 +121,15 @@ TEST(Weights, WhoseScalesDoNotFitTheModelAreRefused) {
     }
   };
   expect_refusal("scale or a zero point",
-                 [](TrainedModel& t, size_t i) { t.quantization[i].output->scale = 0; });
+                 [](TrainedModel& t, size_t i) { t.model.quantization[i].output->scale = 0; });
   expect_refusal("scale or a zero point",
-                 [](TrainedModel& t, size_t i) { t.quantization[i].output->zero_point = 256; });
+                 [](TrainedModel& t, size_t i) { t.model.quantization[i].output->zero_point = 256; });
   expect_refusal("scale or a zero point",
-                 [](TrainedModel& t, size_t i) { t.quantization[i].weight_scales[0] = -1; });
+                 [](TrainedModel& t, size_t i) { t.model.quantization[i].weight_scales[0] = -1; });
   expect_refusal("as many scales",
-                 [](TrainedModel& t, size_t i) { t.quantization[i].weight_scales.pop_back(); });
+                 [](TrainedModel& t, size_t i) { t.model.quantization[i].weight_scales.pop_back(); });
   expect_refusal("has no range", [](TrainedModel& t, size_t i) {
-    t.quantization[static_cast<size_t>(t.model.layers[i].inputs[0])].output.reset();
+    t.model.quantization[static_cast<size_t>(t.model.layers[i].inputs[0])].output.reset();
   });
 }
 

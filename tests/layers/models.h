@@ -40,7 +40,7 @@ layers:
   - yolo: {mask: [0, 1]}
 )";
 
-/// A network with its own memory and initial parameters.
+/// A network with its own memory and initial parameters. In fp32, one with a quantization simulates it.
 class BoundNetwork {
  public:
   BoundNetwork(Backend& backend, Model model, int batch, const InputSize& size, Precision precision,
@@ -60,7 +60,8 @@ class BoundNetwork {
                   .precision = precision,
                   .mode = mode,
                   .recompute = recompute,
-                  .loss_of_inference = loss_of_inference}),
+                  .loss_of_inference = loss_of_inference,
+                  .simulates_int8 = precision == Precision::fp32 && !model_.quantization.empty()}),
         arena_(backend, network_.memory().arena()) {
     set_values(initial_parameters(model_, layout_, 1));
     backend.zero(gradients_.data(), gradients_.bytes());  // the padding is never written

@@ -244,6 +244,8 @@ void TrainOptions::fields(Fields& f) {
   f("seed", seed, "random seed");
   f("sync_bn", sync_bn,
     "batch-norm statistics over all ranks; on the CPU, bit-identical for any number of ranks");
+  f("quantize", quantize,
+    "round as int8 does while the weights are fine-tuned, by scales calibrated on training images; in fp32");
   f("patience", patience, "evaluations without a better score before stopping; 0: never").at_least(0);
   f("average", average,
     "of how many of the best evaluations the weights are averaged at the end, and kept if better; 0: none")

@@ -66,8 +66,10 @@ struct TrainOptions {
   Auto<Precision> precision;
   uint64_t seed = 0;
   bool sync_bn = false;  ///< batch-norm statistics over all ranks
-  Auto<int> patience;    ///< evaluations without a better score before the run stops; 0: never
-  int average = 3;       ///< of how many of the best evaluations the weights are averaged; 0: none
+  /// Quantisation-aware fine-tuning of `weights`: by the scales that calibration finds for them, in fp32.
+  bool quantize = false;
+  Auto<int> patience;  ///< evaluations without a better score before the run stops; 0: never
+  int average = 3;     ///< of how many of the best evaluations the weights are averaged; 0: none
   /// safetensors or darknet's .weights to start from; empty: from scratch. The name of published weights becomes their
   /// path, which may have to be fetched (formats/download/fetch.h).
   std::string weights;

@@ -16,10 +16,15 @@ namespace brightnet {
 RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& backend, int micro_batch,
                          const Parameters& trained, const Parameters& averaged,
                          StatisticsExchange* statistics, bool evaluates) {
+  if (config.train.quantize && model.quantization.empty()) {
+    throw InputError("train.quantize needs scales, which are calibrated when a run begins: this is none",
+                     config.where("train.quantize"), "Leave it out here.");
+  }
   NetworkSetup setup{.model = &model, .backend = &backend, .parameters = &trained, .batch = micro_batch};
   setup.precision = config.train.precision;
   setup.statistics = statistics;
   setup.recompute = recomputes(config.train.recompute);
+  setup.simulates_int8 = config.train.quantize;
   const auto add = [&](Networks& networks, const InputSize& size) {
     setup.height = size.height;
     setup.width = size.width;

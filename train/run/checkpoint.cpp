@@ -9,6 +9,7 @@
 
 #include "core/hash.h"
 #include "detect/evaluate/metrics_json.h"
+#include "formats/quantization_json.h"
 #include "formats/safetensors.h"
 
 namespace brightnet {
@@ -156,6 +157,8 @@ RunState read_metadata(const SafetensorsReader& reader) {
     state.train = fingerprint_from(data.at("train"));
     state.val = fingerprint_from(data.at("val"));
   }
+  if (reader.metadata().contains("quantization"))
+    state.quantization = nlohmann::json::parse(reader.metadata("quantization")).get<Quantization>();
   return state;
 }
 
@@ -168,7 +171,8 @@ RunState checked_metadata(const SafetensorsReader& reader) {
   } catch (const std::logic_error&) {
     throw InputError("its metadata 'threads' is no number", file);
   } catch (const nlohmann::json::exception&) {
-    throw InputError("its metadata 'progress', 'best' or 'data' is not what brightnet writes there", file);
+    throw InputError(
+        "its metadata 'progress', 'best', 'data' or 'quantization' is not what brightnet writes there", file);
   }
 }
 
@@ -213,6 +217,7 @@ void save_state(const std::filesystem::path& file, const RunState& state,
   if (state.train && state.val) {
     metadata["data"] = nlohmann::json{{"train", to_json(*state.train)}, {"val", to_json(*state.val)}}.dump();
   }
+  if (!state.quantization.empty()) metadata["quantization"] = nlohmann::json(state.quantization).dump();
   metadata[checksum_key] = checksum(metadata, hashes);
   write_safetensors(file, entries, metadata);
 }

@@ -11,6 +11,7 @@
 
 #include "detect/evaluate/metrics.h"
 #include "kernels/backend.h"
+#include "layers/model/quantization.h"
 #include "train/optimizer/optimizer.h"
 #include "train/run/data_fingerprint.h"
 #include "train/run/progress.h"
@@ -28,6 +29,7 @@ struct RunState {
   std::optional<Metrics> best;
   /// Fingerprints of the data; none in states of earlier versions.
   std::optional<SplitFingerprint> train, val;
+  Quantization quantization = {};  ///< of the model, which a run with train.quantize trains by
 };
 
 /// Writes state and arrays atomically, with a checksum (core/hash.h) over all of it.

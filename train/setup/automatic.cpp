@@ -26,6 +26,8 @@ constexpr int smallest_batch = 4;
 // as one of pictures does, and it is from objects that a detector learns: tiles make epochs longer, not fewer.
 constexpr int64_t fewest_epochs = 100, fewest_steps = 3000;
 constexpr int64_t fewest_epochs_pretrained = 30, fewest_steps_pretrained = 1000;
+// A trained network has only the rounding to learn (docs/deploy.md).
+constexpr int64_t fewest_epochs_quantized = 5, fewest_steps_quantized = 200;
 
 // The warm-up lets AdamW's moments settle (100 steps) and batch-norm see all images (3 epochs).
 constexpr int64_t warmup_epochs = 3, warmup_steps = 100;
@@ -42,7 +44,7 @@ constexpr int64_t few_steps = 1000;
 
 // AdamW's rates. Pretrained layers gain by the highest one where many objects teach them; from few they lose at a high
 // rate what they brought (docs/measurements/fine_tuning.md).
-constexpr float usual_rate = 0.002f, high_rate = 0.003f, adapting_rate = 0.004f;
+constexpr float usual_rate = 0.002f, high_rate = 0.003f, adapting_rate = 0.004f, quantized_rate = 0.0002f;
 constexpr int64_t many_boxes = 1000;
 
 // The part of the run that the average spans, but no more than the published 0.9998 does. Its ramp is over early: 1500
@@ -204,13 +206,20 @@ class Chooser {
             {"train.epochs", "auto", fmt::format("as many as fit into {:g} minutes", train.minutes)});
       return;
     }
-    const int64_t epochs = facts_.pretrained ? fewest_epochs_pretrained : fewest_epochs;
-    const int64_t steps = facts_.pretrained ? fewest_steps_pretrained : fewest_steps;
+    struct Least {
+      const char* of;
+      int64_t epochs, steps;
+    };
+    const Least least =
+        train.quantize
+            ? Least{"fine-tuning to int8's rounding", fewest_epochs_quantized, fewest_steps_quantized}
+        : facts_.pretrained
+            ? Least{"from pretrained weights", fewest_epochs_pretrained, fewest_steps_pretrained}
+            : Least{"from scratch", fewest_epochs, fewest_steps};
     choose("train.epochs", train.epochs,
-           static_cast<int>(std::max(epochs, divided_up(steps, steps_per_epoch_))),
-           fmt::format("{}: at least {} epochs and {} steps, of which an epoch has {}",
-                       facts_.pretrained ? "from pretrained weights" : "from scratch", epochs, steps,
-                       steps_per_epoch_));
+           static_cast<int>(std::max(least.epochs, divided_up(least.steps, steps_per_epoch_))),
+           fmt::format("{}: at least {} epochs and {} steps, of which an epoch has {}", least.of,
+                       least.epochs, least.steps, steps_per_epoch_));
   }
 
   int64_t expected_steps() const {
@@ -250,6 +259,7 @@ class Chooser {
       const OptimizerKind kind = config_.optimizer.kind;
       if (const Auto<float> own = OptimizerOptions::of(kind).rate; own.has_value())
         return {own.value(), fmt::format("the usual rate of {}", enum_name(kind))};
+      if (config_.train.quantize) return {quantized_rate, "fine-tuning to int8's rounding"};
       if (published()) return {usual_rate, "for a long run on many images"};
       if (!facts_.pretrained) return {has_few_steps() ? high_rate : usual_rate, "for " + run_of()};
       if (!facts_.new_predictions) return {usual_rate, "all layers are pretrained"};

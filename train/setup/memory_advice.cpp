@@ -72,7 +72,7 @@ std::vector<std::string> what_fits(const RunConfig& config, const Model& model, 
     smaller.train.micro_batch = micro_batch;
     if (fits(smaller, "--set train.micro_batch=" + std::to_string(micro_batch))) break;
   }
-  if (compute_type(config.train.precision) == DType::f32) {
+  if (compute_type(config.train.precision) == DType::f32 && !config.train.quantize) {
     RunConfig half = config;
     half.train.precision = half_precision(backend);
     fits(half, "--precision " + std::string(enum_name(half.train.precision)));

@@ -23,6 +23,7 @@
 #include "train/setup/finetune.h"
 #include "train/setup/memory_advice.h"
 #include "train/setup/pretrained_boxes.h"
+#include "train/setup/quantized_start.h"
 #include "train/setup/run_data.h"
 #include "train/setup/run_model.h"
 
@@ -228,6 +229,10 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   }
   RunConfig& config = run.config;
   if (request.no_graph) config.train.graph = false;
+  if (config.train.quantize && !config.train.precision.has_value()) {
+    config.train.precision = Precision::fp32;
+    run.choices.push_back({"train.precision", "fp32", "train.quantize rounds to 8 bits in fp32"});
+  }
   check_batch(config.train, ranks.size(), request.resuming);
   run.backend = open_device(device.name, config.train.precision.value_or(device.fast.precision),
                             config.train.deterministic);
@@ -255,6 +260,8 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
     const std::string differences = describe_differences(*run.old, request.config, run.model);
     if (!differences.empty()) log::warn("{}", differences);
   }
+  run.model_yaml = run.model.yaml();
+  if (config.train.quantize) begin_quantized(run, ranks.leads());
   run.layout = std::make_unique<ParameterLayout>(run.model);
   return run;
 }
@@ -296,7 +303,7 @@ void write_description(const RunFolder& folder, const Preparation& run, Communic
     own.train.weights_partial = false;
     if (!run.old) {
       write_start(folder, run.config.train);
-      write_atomically(folder.model(), run.model.yaml());
+      write_atomically(folder.model(), run.model_yaml);
     }
     write_atomically(folder.config(), print_config(own));
   });

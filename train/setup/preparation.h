@@ -33,6 +33,8 @@ struct Preparation {
   Dataset training, validation;
   Dataset pictures;  ///< what the training images were cut from, where they were (data.tiles)
   Model model;
+  std::string
+      model_yaml;  ///< of the run's folder: the model as it was read, batch-norm included (train.quantize)
   std::unique_ptr<ParameterLayout> layout;
   std::vector<float> initial;
   std::vector<Choice> choices;  ///< what was automatic

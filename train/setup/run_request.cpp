@@ -4,6 +4,7 @@
 #include "formats/download/fetch.h"
 #include "formats/foreign_weights.h"
 #include "train/setup/named_run.h"
+#include "train/setup/quantized_start.h"
 #include "train/setup/run_model.h"
 
 namespace brightnet {
@@ -30,6 +31,7 @@ RunConfig requested_config(const RunRequest& request) {
   require_model(config);  // before the data are read, which may take long
   config.train.weights = fetch_if_named(config.train.weights);
   refuse_foreign_weights(config.train.weights);
+  refuse_unquantizable(config);
   return config;
 }
 
@@ -38,6 +40,7 @@ void check_config(const RunConfig& config) {
   load_model(config, known_classes(config));
   check_batch(config.train, 1);
   refuse_foreign_weights(config.train.weights);
+  refuse_unquantizable(config);
   std::error_code ignored;
   if (config.data.train.empty() || !std::filesystem::is_directory(config.data.root, ignored)) return;
   check_place(config.data, Split::train);

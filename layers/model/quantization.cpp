@@ -1,7 +1,9 @@
-#include "layers/quantization.h"
+#include "layers/model/quantization.h"
 
 #include <algorithm>
 #include <cmath>
+
+#include "layers/model/model.h"
 
 namespace brightnet {
 
@@ -31,7 +33,8 @@ bool is_usable(float scale) {
 
 }  // namespace
 
-std::string quantization_refusal(const Model& model, const Quantization& quantization) {
+std::string quantization_refusal(const Model& model) {
+  const Quantization& quantization = model.quantization;
   if (quantization.empty()) return "";
   if (quantization.size() != model.layers.size()) return "it is of another number of layers";
   const std::vector<int> ranges = shared_ranges(model);

@@ -1,14 +1,16 @@
-// How a network computes in 8 bits: what calibration finds (detect/quantization/), files hold, and a network is planned by.
+// How a model computes in 8 bits: what calibration finds (detect/quantization/), files hold, and a network is planned by.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "kernels/math/activation.h"
 #include "kernels/math/quantization.h"
-#include "layers/model/model.h"
 
 namespace brightnet {
+
+struct Model;
 
 /// The ranges of one layer, of which batch-norm is folded.
 struct LayerQuantization {
@@ -37,11 +39,11 @@ constexpr bool rounds_before(Activation activation) {
   return true;
 }
 
-/// One entry a layer of the model; none: the network is not quantised. The image is read as it is, in image_range.
+/// One entry a layer of the model; none: it is not quantised. The image is read as it is, in image_range.
 using Quantization = std::vector<LayerQuantization>;
 
-/// Why a network of this model cannot be computed by it, for files that were changed; empty: it can.
-std::string quantization_refusal(const Model& model, const Quantization& quantization);
+/// Why a network of this model cannot be computed by its quantization, for files that were changed; empty: it can.
+std::string quantization_refusal(const Model& model);
 
 /// Which outputs share a range, because a layer moves values from one to the other: for the image (first) and each layer, the
 /// place in this list of the first that has the same.
