@@ -94,11 +94,10 @@ ssize_t write(int descriptor, const void* bytes, size_t count) {
   return ::syscall(SYS_write, descriptor, bytes, count);
 }
 
-int __libc_start_main(int (*main)(int, char**, char**), int count, char** arguments, void (*init)(), void (*fini)(),
-                      void (*loader_fini)(), void* stack_end) {
+int __libc_start_main(int (*main)(int, char**, char**), int count, char** arguments, void (*init)(),
+                      void (*fini)(), void (*loader_fini)(), void* stack_end) {
   const auto start = reinterpret_cast<decltype(&__libc_start_main)>(dlsym(RTLD_NEXT, "__libc_start_main"));
   program = main;
   return start(counted_main, count, arguments, init, fini, loader_fini, stack_end);
 }
-
 }
