@@ -231,15 +231,13 @@ brightnet 0 "u001b[31m" eval named.yaml --weights named-run/weights/best.safeten
 
 # --- One data set of hostile names, for every command that reads or shows them -------------------------------------------
 long=$(repeated n 200)
-cp -r shapes hostile
+brightnet 0 "14 training" data synth hostile --train 14 --val 14 --size 32 --classes 2 --seed 2
 n=0
 for name in '=cmd()' '"><img src=x onerror=alert(1)>' '<script>alert(1)<script>' '$(touch pwned)' '`touch pwned`' \
   '; touch pwned;' '-rf' $'a\e[2J\u009b31mb' $'a\u202egnp' $'new\nline' "it's \"a\", b" '%s%n' "$long" '\..\x'; do
-  mapfile -t from < <(find shapes/images/train -name '*.png' | sort)
   for split in train val; do
-    stem=$(basename "${from[n % ${#from[@]}]}" .png)
-    cp -- "shapes/images/train/$stem.png" "hostile/images/$split/$name.png"
-    cp -- "shapes/labels/train/$stem.txt" "hostile/labels/$split/$name.txt"
+    mv "hostile/images/$split/$(printf %06d $n).jpg" "hostile/images/$split/$name.jpg"
+    mv "hostile/labels/$split/$(printf %06d $n).txt" "hostile/labels/$split/$name.txt"
   done
   n=$((n + 1))
 done
@@ -256,8 +254,8 @@ train=(train --model net.yaml "${hostile[@]}" --set train.size=32 train.batch=4 
 brightnet 0 "=cmd()" data stats "${hostile[@]}" --json stats.json
 brightnet 0 "" data check "${hostile[@]}" --json check.json
 brightnet 0 "" data show "${hostile[@]}" --out shown
-brightnet 0 "" data anchors "${hostile[@]}" --count 2 --size 32
-brightnet 0 "" data split "${hostile[@]}" --out divided
+brightnet 0 "" data anchors --model net.yaml "${hostile[@]}" --count 2 --size 32
+brightnet 0 "" data split "${hostile[@]}" --exact --ratios 0.5,0.5 --out divided
 brightnet 0 "" data check --data divided
 for format in yolo coco; do
   brightnet 0 "" data convert "${hostile[@]}" --to $format --out "as-$format"

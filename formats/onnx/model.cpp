@@ -108,6 +108,8 @@ void check(onnx::ModelProto& model) {
     onnx::checker::check_model(model);
     // What the checker's full_check does in Python: types and shapes must follow from the operators.
     onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), {true, 1, false});
+  } catch (const std::bad_alloc&) {  // says nothing about the graph
+    throw;
   } catch (const std::exception& e) {
     BRIGHTNET_CHECK(false, std::string("the exported graph is not valid ONNX: ") + e.what());
   }

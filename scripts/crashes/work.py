@@ -62,9 +62,9 @@ def run_of(*settings, epochs=3, words=()):
             "train.log_every=1000", f"train.epochs={epochs}", *settings, "--out", "runs/a"]
 
 
-def training(*settings, epochs=3, words=(), best=False):
+def training(*settings, epochs=3, words=(), best=False, again=()):
     result = ["runs/a/weights/last.safetensors"] + (["runs/a/weights/best.safetensors"] if best else [])
-    return Command(run_of(*settings, epochs=epochs, words=words), "runs", ["train", "--resume", "runs/a"],
+    return Command(run_of(*settings, epochs=epochs, words=words), "runs", ["train", "--resume", "runs/a", *again],
                    ["runs/a/config.yaml", "runs/a/model.yaml"], result)
 
 
@@ -72,7 +72,7 @@ COMMANDS = {
     "train": training("train.average=0", "evaluate.every=1000"),
     "kept": training("train.average=2", "evaluate.every=1", best=True),
     "fold": training("train.average=0", "evaluate.every=1000", words=["--fold", "1/3"]),
-    "ranks": training("train.average=0", "evaluate.every=1000", words=["--ranks", "2"]),
+    "ranks": training("train.average=0", "evaluate.every=1000", words=["--ranks", "2"], again=["--ranks", "2"]),
     "tune": Command(["tune", *run_of(epochs=1)[1:-2], "--trials", "2", "--keys", "optimizer.rate", "--out", "tuned"], "tuned",
                     ["tune", "--resume", "tuned", "--trials", "2"], ["tuned/state/search.json"], ["tuned/config.yaml"]),
     "onnx": Command(["export", "--weights", "base.safetensors", "--format", "onnx", "--out", "out/net.onnx"], "out"),

@@ -93,8 +93,7 @@ TEST(SimulatedInt8, ComputesWhat8BitsCompute) {
   }
 }
 
-/// Calls f with each weight or bias of an array, and how far it moves what it is rounded to, or what it is added to, by one
-/// step.
+/// How far each weight or bias of an array must go, so that what it is rounded to, or what it is added to, moves by one step.
 std::vector<float> steps_of(const BoundNetwork& bound, const ParameterEntry& entry) {
   const LayerQuantization& layer = bound.model().quantization[static_cast<size_t>(entry.layer)];
   std::vector<float> steps(entry.count, 2e-3f);  // of what is not rounded
@@ -137,7 +136,8 @@ TEST(SimulatedInt8, GradientsMatchDifferencesOfWholeSteps) {
         return bound.loss();
       };
       const double near = (loss_at(1) - loss_at(-1)) / 2, wide = (loss_at(2) - loss_at(-2)) / 4;
-      EXPECT_NEAR(along, (4 * near - wide) / 3, 0.02 * size) << entry.name;
+      // One in sixty of a's outputs lies within two steps of an end of the range, and leaves the straight line there.
+      EXPECT_NEAR(along, (4 * near - wide) / 3, 0.04 * size) << entry.name;
     }
   }
   EXPECT_EQ(compared, 7);

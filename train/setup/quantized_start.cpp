@@ -54,6 +54,7 @@ void begin_quantized(Preparation& run, bool speaks) {
                      .classes = run.training.classes,
                      .size = train.size,
                      .letterbox = run.config.augment.letterbox,
+                     .training = {},
                      .layout = ParameterLayout(run.model),
                      .values = std::move(run.initial)};
   if (run.old) {

@@ -229,7 +229,7 @@ TEST_F(Outputs, TheListOfWhatIsOursStaysShortAndSurvivesCopying) {
   fs::copy(found, copy, fs::copy_options::recursive);
   EXPECT_NO_THROW(text_label_output(copy, false)->add(image("a.jpg", {})));
   const std::string list = read_file(found / ".brightnet-detect");
-  EXPECT_LE(std::count(list.begin(), list.end(), '\n'), 2) << list;
+  EXPECT_LE(std::count(list.begin(), list.end(), '\n'), 3) << "one line, and two of the last call:\n" << list;
   Frame other;
   other.file = "x.jpg";
   other.name = "a";

@@ -81,6 +81,7 @@ TEST_F(QuantizedStart, IsRefusedForQuantisedWeights) {
   save_weights(weights_, {.model = run.model,
                           .classes = {"circle", "square"},
                           .size = 64,
+                          .training = {},
                           .layout = ParameterLayout(run.model),
                           .values = run.initial});
   expect_refused(request(), "quantised already");
