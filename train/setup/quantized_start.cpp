@@ -50,13 +50,13 @@ void refuse_unquantizable(const RunConfig& config) {
 
 void begin_quantized(Preparation& run, bool speaks) {
   const TrainOptions& train = run.config.train;
-  TrainedModel start{.model = run.model,
-                     .classes = run.training.classes,
-                     .size = train.size,
-                     .letterbox = run.config.augment.letterbox,
-                     .training = {},
-                     .layout = ParameterLayout(run.model),
-                     .values = std::move(run.initial)};
+  TrainedModel start;
+  start.model = run.model;
+  start.classes = run.training.classes;
+  start.size = train.size;
+  start.letterbox = run.config.augment.letterbox;
+  start.layout = ParameterLayout(run.model);
+  start.values = std::move(run.initial);
   if (run.old) {
     start = with_saved_scales(std::move(start), run.old->folder);
   } else {
