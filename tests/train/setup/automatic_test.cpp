@@ -120,7 +120,7 @@ TEST(AutomaticValues, FineTuningToRoundingIsShortAndSlow) {
   RunConfig quantizing;
   quantizing.train.quantize = true;
   const RunConfig config = chosen(facts, quantizing);
-  EXPECT_FLOAT_EQ(config.optimizer.rate.value(), 0.1f * chosen(facts).optimizer.rate.value());
+  EXPECT_FLOAT_EQ(config.optimizer.rate.value(), 0.01f * chosen(facts).optimizer.rate.value());
   EXPECT_LT(config.train.epochs.value(), chosen(facts).train.epochs.value() / 3);
 }
 
