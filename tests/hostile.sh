@@ -22,13 +22,13 @@ steps=0 failed=0
 said=$home/said.txt
 escape=$'\e' backwards=$'\u202e'
 
-# step CODE "WORD|WORD…" COMMAND…: runs a command for 20 s at most, which must exit with CODE and print each word, no
+# step CODE "WORD|WORD…" COMMAND…: runs a command for a minute at most, which must exit with CODE and print each word, no
 # control character, and not that it found a bug; `!word` must not be printed.
 step() {
   local code=$1 words=$2 wrong=""
   shift 2
   steps=$((steps + 1))
-  timeout -k 1 20 "$@" >"$said" 2>&1 </dev/null
+  timeout -k 1 60 "$@" >"$said" 2>&1 </dev/null
   local got=$?
   [[ $got == "$code" ]] || wrong="exit code $got instead of $code"
   wrong+=$(unsaid "$words" "$said")
