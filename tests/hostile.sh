@@ -255,6 +255,10 @@ brightnet 0 "=cmd()" data stats "${hostile[@]}" --json stats.json
 brightnet 0 "" data check "${hostile[@]}" --json check.json
 brightnet 0 "" data show "${hostile[@]}" --out shown
 brightnet 0 "" data anchors --model net.yaml "${hostile[@]}" --count 2 --size 32
+brightnet 2 "has a line break" data split "${hostile[@]}" --exact --ratios 0.5,0.5 --out divided
+for folder in hostile/{images,labels}/{train,val}; do
+  for file in "$folder"/new*; do mv "$file" "${file//$'\n'/}"; done
+done
 brightnet 0 "" data split "${hostile[@]}" --exact --ratios 0.5,0.5 --out divided
 brightnet 0 "" data check --data divided
 for format in yolo coco; do
