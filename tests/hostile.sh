@@ -276,12 +276,12 @@ brightnet 0 "" export --weights "$best" --format onnx --out hostile.onnx
 brightnet 0 "" export --describe hostile.onnx
 brightnet 0 "" detect --weights hostile.onnx --source hostile/images/val --no-save --json -
 brightnet 0 "" export --weights "$best" --format darknet --out hostile-darknet
-brightnet 0 "" eval "${hostile[@]}" --weights hostile-darknet.weights --no-plots
+brightnet 0 "" eval "${hostile[@]}" --weights hostile-darknet.weights --cfg hostile-darknet.cfg --names hostile-darknet.names --no-plots
 brightnet 0 "" tune --model net.yaml "${hostile[@]}" --set train.size=32 train.batch=4 train.precision=fp32 loader.workers=1 \
-  --epochs 1 --trials 2 --keys optimizer.rate --out "searches/\$(touch pwned)"
+  --epochs 1 --trials 1 --keys optimizer.rate --out "searches/\$(touch pwned)"
 brightnet 0 "" config --model net.yaml "${hostile[@]}"
 step 0 "" bash -c 'source <("$0" completion bash); cd hostile/images/train && COMP_WORDS=(brightnet detect --source "") COMP_CWORD=3
-  _brightnet; ((${#COMPREPLY[@]} >= 10)) && ls >/dev/null' "$program"
+  _brightnet "$0"; ((${#COMPREPLY[@]} >= 10)) && ls >/dev/null' "$program"
 # What they have written: no page runs a name, no table has a formula, no log obeys, nothing was executed.
 pages=$(find . -name '*.html' | wc -l)
 step 0 "" test "$pages" -ge 5
