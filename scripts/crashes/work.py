@@ -175,11 +175,12 @@ def effect_of(files):
                  (path, data.hash if isinstance(data, Contents) else data) for path, data in sorted(files.items()))
 
 
-def hash_of(path):
+def hash_of(path, work):
+    """Of a file below `work`, whose own path may be in it."""
     if not os.path.exists(path):
         return None
     with open(path, "rb") as stream:
-        return hashlib.sha256(stream.read()).hexdigest()
+        return hashlib.sha256(stream.read().replace(work.encode(), b"")).hexdigest()
 
 
 class Tester:
@@ -291,7 +292,7 @@ class Tester:
             if command.again:
                 for path in command.result:
                     assert os.path.exists(os.path.join(work, path)), f"{name} leaves no {path}"
-                self.undisturbed[name] = {path: hash_of(os.path.join(work, path)) for path in command.result}
+                self.undisturbed[name] = {path: hash_of(os.path.join(work, path), work) for path in command.result}
             else:
                 self.undisturbed[name] = self.whole(command, work)
             self.remove(work)
@@ -321,7 +322,7 @@ class Tester:
         command, wanted = COMMANDS[name], self.wanted(name)
         if command.again:
             for path, expected in wanted.items():
-                if hash_of(os.path.join(work, path)) != expected:
+                if hash_of(os.path.join(work, path), work) != expected:
                     return f"{path} is not that of an undisturbed run"
             return None
         found = self.whole(command, work)

@@ -1,5 +1,6 @@
 // Networks that round as 8 bits do (NetworkSetup::simulates_int8): what they compute, and that their gradients pass
 // straight through the rounding.
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -40,7 +41,7 @@ layers:
   - yolo: {mask: [0, 1]}
 )";
 
-const QuantizedRange narrow{0.006f, 100};  // saturates now and then
+const QuantizedRange narrow{0.005f, 100};  // saturates now and then
 
 /// Every convolution but the one that predicts is in 8 bits; the greatest of its initial weights are a hundred steps.
 Model quantized(const char* yaml) {
@@ -114,17 +115,22 @@ TEST(SimulatedInt8, GradientsMatchDifferencesOfWholeSteps) {
   bound.loss();
   const auto gradient = bound.gradients();
   const auto values = bound.values();
+  const Tensor a = bound.network().output(0);
+  const auto kept = std::count_if(a.as<float>(), a.as<float>() + a.count(),
+                                  [](float value) { return narrow.contains(value); });
+  EXPECT_TRUE(kept > 500 && kept < 3500) << kept << " of 4096 values do not saturate";
   int compared = 0;
   for (const auto& entry : bound.layout().entries()) {
     if (entry.name == "a.weight") continue;  // moves its outputs by no whole steps
     ++compared;
     const std::vector<float> steps = steps_of(bound, entry);
-    for (const uint64_t signs : {1, 2}) {
-      Random random(signs, Purpose::test, 0, entry.offset);
+    for (const bool random_signs : {false, true}) {  // or the gradient's own, along which all of it adds up
+      Random random(1, Purpose::test, 0, entry.offset);
       std::vector<float> direction(entry.count);
       double along = 0, size = 0;
       for (size_t i = 0; i < entry.count; ++i) {
-        direction[i] = random.chance(0.5f) ? steps[i] : -steps[i];
+        const bool up = random_signs ? random.chance(0.5f) : gradient[entry.offset + i] > 0;
+        direction[i] = up ? steps[i] : -steps[i];
         along += static_cast<double>(gradient[entry.offset + i]) * direction[i];
         size += std::abs(static_cast<double>(gradient[entry.offset + i]) * direction[i]);
       }
@@ -136,7 +142,7 @@ TEST(SimulatedInt8, GradientsMatchDifferencesOfWholeSteps) {
         return bound.loss();
       };
       const double near = (loss_at(1) - loss_at(-1)) / 2, wide = (loss_at(2) - loss_at(-2)) / 4;
-      // One in sixty of a's outputs lies within two steps of an end of the range, and leaves the straight line there.
+      // A few of a's outputs lie within two steps of an end of the range, and leave the straight line there.
       EXPECT_NEAR(along, (4 * near - wide) / 3, 0.04 * size) << entry.name;
     }
   }

@@ -4,6 +4,8 @@
 #include <limits>
 #include <map>
 
+#include "core/printable.h"
+
 namespace brightnet {
 namespace {
 
@@ -29,7 +31,7 @@ const std::map<std::string, std::string>& validation_curves() {
 
 /// A class's column, whose name has no line breaks and is not there yet.
 std::string class_column(const std::string& name, const std::vector<std::string>& columns) {
-  std::string column = class_prefix + name;
+  std::string column = class_prefix + printable(name);
   for (char& c : column) {
     if (c == '\r' || c == '\n') c = '_';
   }

@@ -44,7 +44,7 @@ constexpr int64_t few_steps = 1000;
 
 // AdamW's rates. Pretrained layers gain by the highest one where many objects teach them; from few they lose at a high
 // rate what they brought (docs/measurements/fine_tuning.md).
-constexpr float usual_rate = 0.002f, high_rate = 0.003f, adapting_rate = 0.004f, quantized_rate = 0.0002f;
+constexpr float usual_rate = 0.002f, high_rate = 0.003f, adapting_rate = 0.004f, quantized_rate = 0.00002f;
 constexpr int64_t many_boxes = 1000;
 
 // The part of the run that the average spans, but no more than the published 0.9998 does. Its ramp is over early: 1500

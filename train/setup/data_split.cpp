@@ -21,7 +21,9 @@ YAML::Node section_of(const DataOptions& data) {
     const bool empty = value.IsScalar() ? value.Scalar().empty() : value.size() == 0;
     if (!empty) out[entry.first.Scalar()] = value;
   }
-  out["classes"].SetStyle(YAML::EmitterStyle::Flow);
+  for (const char* key : {"classes", "names"}) {  // a key that is not there would get one without a value
+    if (out[key].IsDefined()) out[key].SetStyle(YAML::EmitterStyle::Flow);
+  }
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "core/log.h"
+#include "core/progress_line.h"
 #include "detect/quantization/calibrate.h"
 #include "detect/quantization/fold.h"
 #include "formats/darknet/weights.h"
@@ -71,7 +72,12 @@ void begin_quantized(Preparation& run, bool speaks) {
                                    std::max(1, run.config.loader.threads()));
     if (speaks)
       log::info("Calibrating on {} of {} training images", inputs.count(), run.training.images.size());
-    start = calibrate(start, inputs, {}).quantized;
+    ProgressLine line(10);
+    const auto progress = [&](int done, int all) {
+      if (speaks && line.due()) line.show(fmt::format("calibrating, {} of {} steps", done, all));
+    };
+    start = calibrate(start, inputs, {.progress = progress}).quantized;
+    line.clear();
   }
   run.model = std::move(start.model);
   run.initial = std::move(start.values);

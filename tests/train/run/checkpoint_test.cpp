@@ -186,7 +186,7 @@ TEST(State, OfSomethingElseIsRefusedWithWhatIsWrong) {
   std::map<std::string, std::string> metadata{
       {"format", "brightnet state"}, {"layout", "x"}, {"threads", "2"}};
   metadata["progress"] = "{}";
-  EXPECT_NE(refusal(metadata).find("its metadata 'progress', 'best' or 'data' is not what"),
+  EXPECT_NE(refusal(metadata).find("its metadata 'progress', 'best', 'data' or 'quantization' is not what"),
             std::string::npos)
       << refusal(metadata);
 }

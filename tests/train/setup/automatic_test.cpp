@@ -114,6 +114,16 @@ TEST(AutomaticValues, ASetOfTilesIsAsLargeAsItsPicturesAreMany) {
   EXPECT_EQ(chosen(facts).train.batch, 64);
 }
 
+TEST(AutomaticValues, FineTuningToRoundingIsShortAndSlow) {
+  RunFacts facts = facts_of(205);
+  facts.pretrained = true;
+  RunConfig quantizing;
+  quantizing.train.quantize = true;
+  const RunConfig config = chosen(facts, quantizing);
+  EXPECT_FLOAT_EQ(config.optimizer.rate.value(), 0.01f * chosen(facts).optimizer.rate.value());
+  EXPECT_LT(config.train.epochs.value(), chosen(facts).train.epochs.value() / 3);
+}
+
 TEST(AutomaticValues, ARunHasEnoughEpochsAndEnoughSteps) {
   EXPECT_EQ(chosen(facts_of(130)).train.epochs, 177) << "3000 steps of 17 an epoch";
   EXPECT_EQ(chosen(facts_of(400)).train.epochs, 100) << "5000 steps";
