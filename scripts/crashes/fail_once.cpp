@@ -42,7 +42,8 @@ bool is_for_fontconfig() {
   const int count = ::backtrace(callers, 64);
   for (int i = 0; i < count; ++i) {
     Dl_info info{};
-    if (::dladdr(callers[i], &info) != 0 && info.dli_fname && std::strstr(info.dli_fname, "libfontconfig")) return true;
+    if (::dladdr(callers[i], &info) != 0 && info.dli_fname && std::strstr(info.dli_fname, "libfontconfig"))
+      return true;
   }
   return false;
 }
