@@ -20,7 +20,8 @@ def main(weights: str, video: str, confidence: float) -> None:
     for found in detector(video):
         tracked = tracker.update(found.to_supervision())
         tracks = () if tracked.tracker_id is None else tracked.tracker_id
-        for box, track, name in zip(tracked.xyxy, tracks, tracked.data["class_name"]):
+        names = tracked.data.get("class_name", [])  # which a frame without objects lacks
+        for box, track, name in zip(tracked.xyxy, tracks, names):
             if track >= 0:
                 print(found.frame, track, name, *box.round(1))
 

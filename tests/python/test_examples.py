@@ -44,6 +44,7 @@ def test_bytetrack_follows_objects_through_a_video(run, video):
         frame, track, name = line.split()[:3]
         frames_of.setdefault((track, name), set()).add(int(frame))
     assert any({1, 2} <= frames for frames in frames_of.values()), "the first picture stands for three frames"
+    assert run_example("track_video.py", run.weights, video, 0.9999) == ""  # frames without objects
 
 
 def test_what_ultralytics_says_is_said_by_ours(data, run, video, tmp_path, monkeypatch):

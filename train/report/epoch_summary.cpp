@@ -31,10 +31,11 @@ const std::map<std::string, std::string>& validation_curves() {
 
 /// A class's column, whose name has no line breaks and is not there yet.
 std::string class_column(const std::string& name, const std::vector<std::string>& columns) {
-  std::string column = class_prefix + printable(name);
+  std::string column = class_prefix + name;
   for (char& c : column) {
     if (c == '\r' || c == '\n') c = '_';
   }
+  column = printable(column);
   while (std::find(columns.begin(), columns.end(), column) != columns.end()) column += '_';
   return column;
 }

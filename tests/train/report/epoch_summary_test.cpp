@@ -81,6 +81,7 @@ TEST(EpochSummary, IsEmptyWhereNothingWasEvaluatedAndHasNoTimesWithinAnEpoch) {
 
 TEST(EpochSummary, ListsNoMoreThanFiftyClassesAndKeepsTheirNames) {
   EXPECT_TRUE(row_of({}, {"a\nb", "a\rb", "a_b"}).contains("ap_a_b__"));
+  EXPECT_TRUE(row_of({}, {"a\x1b[31m"}).contains("ap_a\\u001b[31m"));
   EXPECT_TRUE(row_of({}, {"traffic light, \"red\""}).contains("ap_traffic light, \"red\""));
   EXPECT_EQ(metric_columns(std::vector<std::string>(51, "x")).size(), metric_columns({}).size());
   EXPECT_EQ(metric_values({}, 51).size(), metric_columns({}).size());
