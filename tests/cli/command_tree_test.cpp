@@ -27,8 +27,8 @@ TEST_F(CommandTree, HasTheCommands) {
             (std::vector<std::string>{
                 "train",        "tune",         "eval",       "detect",     "export",     "bench",
                 "memory",       "config",       "data",       "data check", "data stats", "data show",
-                "data anchors", "data convert", "data split", "data synth", "import",     "doctor",
-                "compare",      "models",       "download",   "completion", "manual"}));
+                "data anchors", "data convert", "data shard", "data split", "data synth", "import",
+                "doctor",       "compare",      "models",     "download",   "completion", "manual"}));
 }
 
 TEST_F(CommandTree, EveryOptionSaysWhatItDoesAndWhatItTakes) {

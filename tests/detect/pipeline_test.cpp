@@ -196,28 +196,35 @@ TEST_F(PipelineTest, AnEvaluationInViewsFindsWhatEachOfThemFinds) {
   for (int i = 0; i < 3; ++i)
     dataset.images.push_back({folder_ / (std::to_string(i) + ".png"), i, 150 + 20 * i, 130, {}});
   const auto inference = network();
-  options_.nms.iou = 1;  // so that all are kept
+  options_.nms.iou = 0.55f;  // above it boxes are one object's
+  options_.nms.score = 0;
   options_.nms.max_detections = 100'000;
-  const auto count = [&](std::vector<InferenceView> views) {
+  const auto scores = [&](std::vector<InferenceView> views) {
     options_.views = std::move(views);
-    std::vector<size_t> found;
+    std::vector<double> sums;
     std::vector<int> indices;
     EXPECT_TRUE(detect_images(inference->engine(), dataset, inference->fit(), options_, {},
                               [&](int index, std::span<const ScoredBox> boxes) {
                                 indices.push_back(index);
-                                found.push_back(boxes.size());
+                                sums.push_back(0);
+                                for (const ScoredBox& box : boxes) sums.back() += box.score;
                                 return true;
                               }));
     EXPECT_EQ(indices, (std::vector<int>{0, 1, 2}));
-    return found;
+    return sums;
   };
   const InferenceView own{64}, mirrored{64, true}, small{32};
-  const auto plain = count({}), in_own = count({own}), in_mirrored = count({mirrored}),
-             in_small = count({small});
-  EXPECT_EQ(in_own, plain);
-  EXPECT_NE(in_small, plain);
-  const auto in_all = count({own, mirrored, small});
-  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(in_all[i], in_own[i] + in_mirrored[i] + in_small[i]);
+  const auto plain = scores({}), in_own = scores({own}), in_mirrored = scores({mirrored}),
+             in_small = scores({small});
+  const auto in_all = scores({own, mirrored, small});
+  for (size_t i = 0; i < 3; ++i) {
+    // Boxes that lie nearly on each other once they are cut to the image are one object's.
+    EXPECT_NEAR(in_own[i], plain[i], 0.06 * plain[i]);
+    EXPECT_GT(std::abs(in_small[i] - plain[i]), 0.1 * plain[i]);
+    // A score is the mean over the views; a few boxes are suppressed when their mean lies on another one.
+    const double all = in_own[i] + in_mirrored[i] + in_small[i];
+    EXPECT_NEAR(3 * in_all[i], all, 0.15 * all);
+  }
 }
 
 TEST_F(PipelineTest, AnEvaluationEndsWithAnErrorWhereAnImageCannotBeRead) {
