@@ -56,13 +56,10 @@ RunState CheckpointWriter::load() const {
 
 void CheckpointWriter::save(const Progress& progress, bool last) {
   setup_.files.retry();
-  const auto write_last = [&] {
-    write_weights(setup_.folder.last(), step_.averaged_parameters(), last_metrics(), progress);
-  };
   // A finished run is not written again: its weights come before the state that says so. Weights without any state are those
   // of a run whose state was lost, which is not resumed: those of the first save come after it.
   const bool first = !setup_.folder.saved();
-  if (!first) write_last();
+  if (!first) save_last(progress);
   const auto write_state = [this, progress] {
     // A run that resumes from this state continues the table behind these rows.
     flush_file(setup_.folder.metrics());
@@ -77,7 +74,11 @@ void CheckpointWriter::save(const Progress& progress, bool last) {
   } else {
     setup_.files.write_newest(setup_.folder.state(), step_.state_bytes(), write_state);
   }
-  if (first) write_last();
+  if (first) save_last(progress);
+}
+
+void CheckpointWriter::save_last(const Progress& progress) {
+  write_weights(setup_.folder.last(), step_.averaged_parameters(), last_metrics(), progress);
 }
 
 void CheckpointWriter::save_best(const Progress& progress) {

@@ -30,6 +30,8 @@ class CheckpointWriter {
   /// Writes the state and the last weights, and tries again to write what could not be written before. Without a later
   /// save (`last`), the step must stay as it is until the files are written.
   void save(const Progress& progress, bool last);
+  /// Writes the last weights alone.
+  void save_last(const Progress& progress);
   /// Writes the weights of now as the best.
   void save_best(const Progress& progress);
   /// Keeps the weights of now, after an epoch, with what its evaluation found, if it had one (train.save_epochs).

@@ -43,6 +43,9 @@ void Trainer::resume() {
   // Averaged at the end of a run that was shorter.
   if (!over()) progress_.averaged = false;
   resumed_ = true;
+  // Of a run that ended between the two files of its only save, the weights are in the state alone.
+  std::error_code ignored;
+  if (leads() && !std::filesystem::exists(setup_.folder.last(), ignored)) checkpoints_.save_last(progress_);
 }
 
 // After an error of this rank the others do not come to the sums that are queued, and the device's memory cannot be

@@ -188,6 +188,18 @@ TEST(FailedSaves, TheFirstSaveBeginsWithTheState) {
   EXPECT_TRUE(fs::exists(training.folder.last()));
 }
 
+TEST(FailedSaves, LastWeightsThatAreMissingBesideTheStateAreWrittenAgain) {
+  SmallRun run;
+  SmallTraining training(run.load(), run.folder() / "out");
+  EXPECT_EQ(training.make().run(), TrainingEnd::finished);
+  const TrainedModel before = load_trained_model(training.folder.last());
+  fs::remove(training.folder.last());
+  Trainer again = training.make();
+  again.resume();
+  EXPECT_TRUE(again.over());
+  EXPECT_EQ(load_trained_model(training.folder.last()).values, before.values);
+}
+
 TEST(FailedSaves, OfTablesAndPicturesDoNotEndARunEither) {
   SmallRun run;
   SmallTraining training(run.load(), run.folder() / "out");
