@@ -3,7 +3,7 @@
 // have nobody yet who could tell the user.
 //
 //   FAIL_ALLOCATION=N   allocation N of the process from main() on, counted from 1, gets no memory, unless it is made by or for
-//                       libfontconfig, which does not look at what it gets
+//                       libfontconfig or oneDNN, which do not look at what they get
 //   FAIL_WRITE=N        write N of more than one byte to a file whose path begins with FAIL_BELOW is a short one
 //   FAIL_REPORT=FILE    at the end of main(): "ALLOCATIONS WRITES" are written there
 #include <atomic>
@@ -37,20 +37,23 @@ long number_in(const char* variable) {
   return text ? std::atol(text) : 0;
 }
 
-bool is_for_fontconfig() {
+bool is_for_careless_library() {
+  constexpr const char* careless[] = {"libfontconfig", "libdnnl"};
   void* callers[64];
   const int count = ::backtrace(callers, 64);
   for (int i = 0; i < count; ++i) {
     Dl_info info{};
-    if (::dladdr(callers[i], &info) != 0 && info.dli_fname && std::strstr(info.dli_fname, "libfontconfig"))
-      return true;
+    if (::dladdr(callers[i], &info) == 0 || !info.dli_fname) continue;
+    for (const char* name : careless) {
+      if (std::strstr(info.dli_fname, name)) return true;
+    }
   }
   return false;
 }
 
 bool fails() {
   if (!counting.load(std::memory_order_relaxed) || ++allocations != failing_allocation) return false;
-  if (is_for_fontconfig()) return false;
+  if (is_for_careless_library()) return false;
   errno = ENOMEM;
   return true;
 }
