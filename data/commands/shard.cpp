@@ -81,7 +81,11 @@ class TarWriter {
 class Keys {
  public:
   std::string of(const fs::path& image) {
-    std::string key = image.stem().string().substr(0, most_name - 30);
+    std::string key = image.stem().string();
+    size_t length = std::min(key.size(), most_name - 30);
+    while (length < key.size() && length > 0 && (key[length] & 0xC0) == 0x80)
+      --length;  // not within a character
+    key.resize(length);
     std::replace(key.begin(), key.end(), '.', '_');
     std::string unique = key;
     for (int again = 2; !taken_.insert(unique).second; ++again) unique = fmt::format("{}_{}", key, again);

@@ -284,11 +284,11 @@ std::string recognize_yolo(const fs::path& place, DataOptions& options) {
       take_splits(
           place, [](const Name& name) { return name + ".txt"; }, is_image_list, options))
     return "a folder with YOLO labels";
-  if (holds_archives(place)) {
+  if (!any_image(place, labelled)) {
+    if (!holds_archives(place)) return "";
     take_named_archives(place, options);
     return "a folder of .tar shards with YOLO labels";
   }
-  if (!any_image(place, labelled)) return "";
   options.root = place.string();
   options.train = fs::is_directory(place / "images") ? "images" : ".";
   return "a folder of images with YOLO labels";
@@ -358,8 +358,10 @@ std::vector<fs::path> read_images(const fs::path& place, const DataOptions& opti
   FolderFiles files = files_below(place);
   report_unknown_endings(files, label_file, log);
   report_unused_labels(place, files, log);
+  // An archive beside images is a copy of them more likely than more of them.
+  const bool alone = files.images.empty();
   for (const fs::path& archive : files.others) {
-    if (!is_tar_name(archive)) continue;
+    if (!alone || !is_tar_name(archive)) continue;
     for (fs::path& image : images_of_archive(archive, log)) files.images.push_back(std::move(image));
   }
   return std::move(files.images);

@@ -2,8 +2,8 @@
 // scripts/test_crashes compiles it. What happens before main() is left alone: the loader and the libraries' initialisers
 // have nobody yet who could tell the user.
 //
-//   FAIL_ALLOCATION=N   allocation N of the process from main() on, counted from 1, gets no memory, unless it is made by or for
-//                       libfontconfig or oneDNN, which do not look at what they get
+//   FAIL_ALLOCATION=N   allocation N of the process from main() on, counted from 1, gets no memory, or the first one behind it
+//                       that is not made by or for libfontconfig or oneDNN, which do not look at what they get
 //   FAIL_WRITE=N        write N of more than one byte to a file whose path begins with FAIL_BELOW is a short one
 //   FAIL_REPORT=FILE    at the end of main(): "ALLOCATIONS WRITES" are written there
 #include <atomic>
@@ -27,7 +27,7 @@ void* __libc_memalign(size_t alignment, size_t bytes);
 
 namespace {
 
-std::atomic<bool> counting{false};
+std::atomic<bool> counting{false}, failed{false};
 std::atomic<long> allocations{0}, writes{0};
 long failing_allocation = 0, failing_write = 0;
 int (*program)(int, char**, char**) = nullptr;
@@ -52,8 +52,13 @@ bool is_for_careless_library() {
 }
 
 bool fails() {
-  if (!counting.load(std::memory_order_relaxed) || ++allocations != failing_allocation) return false;
-  if (is_for_careless_library()) return false;
+  if (!counting.load(std::memory_order_relaxed)) return false;
+  if (++allocations < failing_allocation || failing_allocation == 0 || failed) return false;
+  failed = true;  // first, since backtrace() allocates as well
+  if (is_for_careless_library()) {
+    failed = false;  // the next one
+    return false;
+  }
   errno = ENOMEM;
   return true;
 }

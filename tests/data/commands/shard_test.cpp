@@ -110,6 +110,33 @@ TEST(Shard, ArchivesOfOthersAreRecognized) {
         << place;
 }
 
+TEST(Shard, AnArchiveBesideImagesIsNotReadOnTopOfThem) {
+  const DatasetFolder data;
+  data.image("set/images/a.jpg");
+  data.text("set/labels/a.txt", "0 0.5 0.5 0.2 0.2\n");
+  data.text("set/classes.txt", "cat\n");
+  const std::string set = (data.root() / "set").string();
+  for (const char* place : {"backup.tar", "images/backup.tar"})
+    ASSERT_EQ(
+        std::system(
+            fmt::format("cd '{0}' && tar --exclude='*.tar' -cf '{1}' images labels", set, place).c_str()),
+        0);
+  EXPECT_EQ(read_dataset(recognize_data(set).options, Split::train).images.size(), 1u);
+}
+
+TEST(Shard, NamesAreCutBetweenCharacters) {
+  const DatasetFolder data;
+  std::string name = "x";
+  for (int i = 0; i < 50; ++i) name += "é";  // of two bytes
+  data.image("images/" + name + ".jpg");
+  data.text("labels/" + name + ".txt", "0 0.5 0.5 0.2 0.2\n");
+  shard_split(read_dataset(data.options("yolo", "images", {"cat"}), Split::train), Split::train,
+              data.root() / "a", 1);
+  const std::string key = fs::path(tar_members(data.root() / "a/train/000000.tar")[0].name).stem().string();
+  EXPECT_EQ(key, name.substr(0, key.size()));
+  EXPECT_EQ(key.size() % 2, 1u) << "x and whole characters";
+}
+
 TEST(Shard, WhatIsInArchivesIsConvertedToFiles) {
   const DatasetFolder data;
   const Dataset dataset = written(data);
