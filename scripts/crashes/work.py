@@ -84,6 +84,7 @@ COMMANDS = {
     "yolo": Command(["data", "convert", "data", "--to", "yolo", "--copy", "--out", "new/out"], "new", refuses=True),
     "coco": Command(["data", "convert", "data", "--to", "coco", "--out", "new/out"], "new", refuses=True),
     "split": Command(["data", "split", "data", "--out", "new/out"], "new", refuses=True),
+    "shard": Command(["data", "shard", "data", "--out", "new/out"], "new", refuses=True),
     "synth": Command(["data", "synth", "new/out", "--train", "4", "--val", "2", "--size", "32"], "new", refuses=True),
     "download": Command(["download", "tiny"], "cache"),
     "eval": Command(["eval", "--data", "data", "--weights", "base.safetensors", "--json", "out/eval.json", "--plots", "out/plots"],
@@ -121,7 +122,7 @@ def torn(path, data):
         except ValueError:
             return "a torn JSON"
         return None
-    ends = {".png": b"IEND\xaeB`\x82", ".jpg": b"\xff\xd9", ".html": b"</html>\n", ".yaml": b"\n", ".csv": b"\n"}
+    ends = {".tar": bytes(1024), ".png": b"IEND\xaeB`\x82", ".jpg": b"\xff\xd9", ".html": b"</html>\n", ".yaml": b"\n", ".csv": b"\n"}
     end = ends.get(os.path.splitext(name)[1])
     return f"its end is missing ({len(data)} bytes)" if end and not data.endswith(end) else None
 
