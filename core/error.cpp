@@ -4,6 +4,7 @@
 #include <cctype>
 #include <new>
 #include <numeric>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -16,6 +17,12 @@ std::string paragraph(const std::string& what, const std::string& where, const s
   if (!remedy.empty()) text += ' ' + remedy;
   if (text.back() != '.' && text.back() != '?' && text.back() != '!') text += '.';
   return text;
+}
+
+bool lacks_memory(const std::exception& problem) {
+  // OpenCV has an exception of its own for it, which core does not know of.
+  return dynamic_cast<const std::bad_alloc*>(&problem) != nullptr ||
+         std::string_view(problem.what()).find("(-4:Insufficient memory)") != std::string_view::npos;
 }
 
 bool lacks_threads(const std::exception& problem) {
@@ -38,8 +45,7 @@ std::string describe_internal(const std::exception& problem) {
 }
 
 ExitCode code_of_internal(const std::exception& problem) {
-  const bool lacks_memory = dynamic_cast<const std::bad_alloc*>(&problem) != nullptr;
-  return lacks_memory || lacks_threads(problem) ? ExitCode::input : ExitCode::internal;
+  return lacks_memory(problem) || lacks_threads(problem) ? ExitCode::input : ExitCode::internal;
 }
 
 int edit_distance(const std::string& a, const std::string& b) {

@@ -188,8 +188,9 @@ cv::Mat read_by_opencv(const std::vector<uint8_t>& bytes, int channels, const fs
   if (!ends_early(format, bytes)) {  // checked first, since the codecs would print warnings to stderr
     try {
       image = cv::imdecode(bytes, cv::IMREAD_UNCHANGED);
-    } catch (const cv::Exception&) {
-      image.release();  // for example, a size that OpenCV rejects
+    } catch (const cv::Exception& problem) {
+      if (problem.code == cv::Error::StsNoMem) throw;  // says nothing about the file
+      image.release();                                 // for example, a size that OpenCV rejects
     }
   } else {
     throw ImageError(ImageError::Kind::truncated, "the file ends before the image does", file);

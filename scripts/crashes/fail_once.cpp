@@ -3,8 +3,9 @@
 // have nobody yet who could tell the user.
 //
 //   FAIL_ALLOCATION=N   allocation N of the process from main() on, counted from 1, gets no memory, or the first one behind it
-//                       that is not made by or for libfontconfig or oneDNN, which do not look at what they get
+//                       that is not made by or for fontconfig, oneDNN, GDAL or NCCL, which do not look at what they get
 //   FAIL_WRITE=N        write N of more than one byte to a file whose path begins with FAIL_BELOW is a short one
+//   FAIL_TRACE=1        the calls that lead to that allocation are printed
 //   FAIL_REPORT=FILE    at the end of main(): "ALLOCATIONS WRITES" are written there
 #include <atomic>
 #include <cerrno>
@@ -38,9 +39,10 @@ long number_in(const char* variable) {
 }
 
 bool is_for_careless_library() {
-  constexpr const char* careless[] = {"libfontconfig", "libdnnl"};
+  constexpr const char* careless[] = {"libfontconfig", "libdnnl", "libgdal", "libnccl"};
   void* callers[64];
   const int count = ::backtrace(callers, 64);
+  if (std::getenv("FAIL_TRACE")) ::backtrace_symbols_fd(callers, count, STDERR_FILENO);
   for (int i = 0; i < count; ++i) {
     Dl_info info{};
     if (::dladdr(callers[i], &info) == 0 || !info.dli_fname) continue;

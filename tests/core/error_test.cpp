@@ -34,6 +34,10 @@ TEST(Error, WhatTheMachineHasNoMoreOfIsNoBug) {
   EXPECT_NE(describe_internal(refused).find("no more threads"), std::string::npos);
   EXPECT_EQ(code_of_internal(std::bad_alloc()), ExitCode::input);
   EXPECT_EQ(code_of_internal(refused), ExitCode::input);
+  const std::runtime_error opencvs(
+      "OpenCV(4.6.0) alloc.cpp:73: error: (-4:Insufficient memory) Failed to allocate 3072 bytes");
+  EXPECT_EQ(code_of_internal(opencvs), ExitCode::input);
+  EXPECT_NE(describe_internal(opencvs).find("no more memory"), std::string::npos);
   EXPECT_EQ(code_of_internal(std::out_of_range("seven")), ExitCode::internal);
   EXPECT_EQ(describe_internal(std::out_of_range("seven")),
             "internal error: seven. This is a bug in brightnet; please report it.");
