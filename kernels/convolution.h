@@ -21,9 +21,12 @@ struct QuantizedConvolution {
 };
 
 struct ConvolutionSpec {
-  Shape input, output;                         ///< NHWC
-  int kernel = 1, stride = 1, padding = 0;     ///< square, in pixels; padding on every side
-  int zero_inputs = 0;                         ///< the input's last channels are zero and have no weights
+  Shape input, output;                      ///< NHWC
+  int kernel = 1, stride = 1, padding = 0;  ///< square, in pixels; padding on every side
+  int zero_inputs = 0;                      ///< the input's last channels are zero and have no weights
+  /// So are the output's last, where its bias and its gradient have zeros as well. The shapes of y and dy may be without
+  /// them, and have their pixel stride then.
+  int zero_outputs = 0;
   int groups = 1;                              ///< each output reads the inputs of its own group of channels
   DType type = DType::f32;                     ///< of activations and working weights
   bool training = true;                        ///< false: forward only
@@ -39,10 +42,16 @@ struct ConvolutionSpec {
 
   /// Input channels that each output reads.
   int group_inputs() const { return (input.c - zero_inputs) / groups; }
-  size_t weight_count() const { return static_cast<size_t>(output.c) * kernel * kernel * group_inputs(); }
+  size_t weight_count() const {
+    return static_cast<size_t>(output.c - zero_outputs) * kernel * kernel * group_inputs();
+  }
+  /// With those of the zero_outputs, which follow the others and are zero.
+  size_t padded_weight_count() const {
+    return static_cast<size_t>(output.c) * kernel * kernel * group_inputs();
+  }
   /// Multiplications and additions of one forward pass over the batch.
   double flops() const {
-    return 2.0 * static_cast<double>(output.count()) * kernel * kernel * group_inputs();
+    return 2.0 * static_cast<double>(output.pixels()) * static_cast<double>(weight_count());
   }
 };
 
@@ -102,7 +111,7 @@ class Convolution {
   /// rounded_backward_weights() leaves the conversion to Backend::add_rounded(), which does that of many convolutions
   /// at once.
   virtual bool rounds_weight_gradient() const { return false; }
-  /// dw = x ∗ dy, of spec.weight_count() elements of spec.type from a multiple of 16 bytes on; only if
+  /// dw = x ∗ dy, of spec.padded_weight_count() elements of spec.type from a multiple of 16 bytes on; only if
   /// rounds_weight_gradient().
   virtual void rounded_backward_weights(const Tensor& /*x*/, const Tensor& /*dy*/, void* /*dw*/) {}
 
