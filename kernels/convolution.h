@@ -21,12 +21,10 @@ struct QuantizedConvolution {
 };
 
 struct ConvolutionSpec {
-  Shape input, output;                      ///< NHWC
-  int kernel = 1, stride = 1, padding = 0;  ///< square, in pixels; padding on every side
-  int zero_inputs = 0;                      ///< the input's last channels are zero and have no weights
-  /// So are the output's last, where its bias and its gradient have zeros as well. The shapes of y and dy may be without
-  /// them, and have their pixel stride then.
-  int zero_outputs = 0;
+  Shape input, output;                         ///< NHWC
+  int kernel = 1, stride = 1, padding = 0;     ///< square, in pixels; padding on every side
+  int zero_inputs = 0;                         ///< the input's last channels are zero and have no weights
+  int zero_outputs = 0;                        ///< likewise the output's, beyond the channels of y and dy
   int groups = 1;                              ///< each output reads the inputs of its own group of channels
   DType type = DType::f32;                     ///< of activations and working weights
   bool training = true;                        ///< false: forward only
@@ -92,12 +90,12 @@ class Convolution {
   /// Chooses. The tensors are written to; weights and bias are not.
   virtual void choose(const ConvolutionTensors&) {}
 
-  /// y = activation(x ∗ w + bias); bias is fp32, or nullptr when the spec has none.
+  /// y = activation(x ∗ w + bias); bias is fp32, or nullptr when the spec has none. It has zeros for zero_outputs.
   virtual void forward(const Tensor& x, const float* bias, const Tensor& y) = 0;
   /// Σy and Σy² over the pixels of each channel ([2][c], in the workspace) if the last forward() computed
   /// them, as a fused convolution does when that is faster than reading y again; else nullptr.
   virtual const float* output_sums() const { return nullptr; }
-  /// dx = dy ∗ wᵀ, overwriting dx.
+  /// dx = dy ∗ wᵀ, overwriting dx. dy has zeros for zero_outputs.
   virtual void backward_data(const Tensor& dy, const Tensor& dx) = 0;
   /// dx += dy ∗ wᵀ without a pass of its own for the sum, where the device can; false: nothing was done. `part`,
   /// of dx's shape, may be used.

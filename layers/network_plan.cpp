@@ -98,8 +98,8 @@ int Network::image_channels() const {
   return setup_.backend->padded_channels(setup_.model->channels, type_);
 }
 
-/// Predictions have Backend::padded_channels() where a head alone reads what a convolution computes without anything after
-/// its bias. That lies in the gap behind a parameter's own numbers (ParameterLayout), and has zeros there.
+/// Predictions have Backend::padded_channels() in memory where they are a convolution's sums and bias, in one group and in
+/// the network's type, and a head alone reads them. The bias ends in a gap of zeros (ParameterLayout).
 int Network::zero_outputs(int layer) const {
   const Node& node = nodes_[layer];
   const auto& layers = setup_.model->layers;

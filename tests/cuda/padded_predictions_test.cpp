@@ -1,5 +1,6 @@
 // In 16-bit types the predictions of heads have whole vectors of channels in a GPU's memory: networks train and detect as
 // the CPU's do, and their parameters know nothing of it.
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -132,8 +133,8 @@ TEST(CudaPaddedPredictions, AreThoseOfALinearConvolutionInSixteenBits) {
     const std::string yaml =
         "head: {anchors: [[10, 12], [24, 20]]}\nlayers:\n  - conv: {filters: 16, size: 3}\n  - conv: {name: predict, filters: auto, size: 1, " +
         predict + "}\n  - yolo: {mask: [0, 1]}\n";
-    const BoundNetwork bound(device(), model_of(yaml, classes), 1, 32, precision, Mode::train);
-    return const_cast<BoundNetwork&>(bound).network().convolution(1)->zero_outputs;
+    BoundNetwork bound(device(), model_of(yaml, classes), 1, 32, precision, Mode::train);
+    return bound.network().convolution(1)->zero_outputs;
   };
   const std::string linear = "batch_norm: false, activation: linear";
   EXPECT_EQ(padding(linear, Precision::fp32), 0);
