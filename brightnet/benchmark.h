@@ -23,6 +23,7 @@ struct BenchmarkOptions {
   int workers = 1;              ///< threads of the loader
   double seconds = 8;           ///< measuring time for each precision
   bool steps_only = false;      ///< without the bare convolutions and the layers
+  bool recompute = false;       ///< the step with train.recompute: activations
   std::string card = "h200";    ///< one of card_names(), or TB/s and TFLOP/s: "1.5,200"
   std::function<void(const std::string& text)> measured =
       {};  ///< is given each part of the text when it is known

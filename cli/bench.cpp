@@ -48,6 +48,10 @@ void add_bench(CLI::App& app, Action& action) {
   kernels->excludes(model)->excludes(data);
   command->add_flag("--steps-only", options.steps_only, "skip the bare convolutions and the table of layers")
       ->needs(model);
+  command
+      ->add_flag("--recompute", options.recompute,
+                 "recompute activations in the backward pass, as train.recompute: activations")
+      ->needs(model);
   auto* traffic = command->add_flag(
       "--traffic", arguments->traffic,
       "count the bytes and operations of a training step on a GPU, from its plan: needs no GPU");

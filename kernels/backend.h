@@ -124,10 +124,10 @@ class Backend : public Device {
   /// to = or += from for each pair, `to` in fp32: weight gradients that convolutions leave rounded
   /// (Convolution::rounds_weight_gradient()). A GPU does hundreds of them in one launch.
   virtual void add_rounded(std::span<const CastPair> pairs, bool accumulate) = 0;
-  /// How many channels an image of so many has in a network's memory. Where that is more, the last are zero
-  /// (normalize_image()), and the convolutions that read the image do without weights for them
-  /// (ConvolutionSpec::zero_inputs).
-  virtual int image_channels(int channels, DType /*type*/) const { return channels; }
+  /// How many channels an image, or the predictions that a YOLO head reads, have in a network's memory, where they are so
+  /// many. Where that is more, the last are zero: normalize_image() writes them, and yolo_loss() those of the gradient.
+  /// Convolutions do without weights for them (ConvolutionSpec::zero_inputs and zero_outputs).
+  virtual int padded_channels(int channels, DType /*type*/) const { return channels; }
   /// y = x in 8 bits (kernels/math/quantization.h), from fp32 to u8.
   virtual void quantize(const Tensor& x, const QuantizedRange& range, const Tensor& y) = 0;
   /// y = x rounded to the values that 8 bits of the range have, in fp32; y may be x.
@@ -141,7 +141,7 @@ class Backend : public Device {
   /// u8 pixels to the compute type: value / 255, correctly rounded to fp32. Channels that only x has become zero.
   virtual void normalize_image(const Tensor& pixels, const Tensor& x) = 0;
 
-  // YOLO head (formulas in kernels/math/yolo.h).
+  // YOLO head (formulas in kernels/math/yolo.h). Predictions and their gradient are dense but for padded_channels().
   virtual size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const = 0;
   /// The loss and its gradient, entirely on the device.
   virtual void yolo_loss(const YoloHead& head, const YoloLossPass& pass) = 0;

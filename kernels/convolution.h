@@ -24,6 +24,7 @@ struct ConvolutionSpec {
   Shape input, output;                         ///< NHWC
   int kernel = 1, stride = 1, padding = 0;     ///< square, in pixels; padding on every side
   int zero_inputs = 0;                         ///< the input's last channels are zero and have no weights
+  int zero_outputs = 0;                        ///< likewise the output's, beyond the channels of y and dy
   int groups = 1;                              ///< each output reads the inputs of its own group of channels
   DType type = DType::f32;                     ///< of activations and working weights
   bool training = true;                        ///< false: forward only
@@ -39,10 +40,16 @@ struct ConvolutionSpec {
 
   /// Input channels that each output reads.
   int group_inputs() const { return (input.c - zero_inputs) / groups; }
-  size_t weight_count() const { return static_cast<size_t>(output.c) * kernel * kernel * group_inputs(); }
+  size_t weight_count() const {
+    return static_cast<size_t>(output.c - zero_outputs) * kernel * kernel * group_inputs();
+  }
+  /// With those of the zero_outputs, which follow the others and are zero.
+  size_t padded_weight_count() const {
+    return static_cast<size_t>(output.c) * kernel * kernel * group_inputs();
+  }
   /// Multiplications and additions of one forward pass over the batch.
   double flops() const {
-    return 2.0 * static_cast<double>(output.count()) * kernel * kernel * group_inputs();
+    return 2.0 * static_cast<double>(output.pixels()) * static_cast<double>(weight_count());
   }
 };
 
@@ -83,12 +90,12 @@ class Convolution {
   /// Chooses. The tensors are written to; weights and bias are not.
   virtual void choose(const ConvolutionTensors&) {}
 
-  /// y = activation(x ∗ w + bias); bias is fp32, or nullptr when the spec has none.
+  /// y = activation(x ∗ w + bias); bias is fp32, or nullptr when the spec has none. It has zeros for zero_outputs.
   virtual void forward(const Tensor& x, const float* bias, const Tensor& y) = 0;
   /// Σy and Σy² over the pixels of each channel ([2][c], in the workspace) if the last forward() computed
   /// them, as a fused convolution does when that is faster than reading y again; else nullptr.
   virtual const float* output_sums() const { return nullptr; }
-  /// dx = dy ∗ wᵀ, overwriting dx.
+  /// dx = dy ∗ wᵀ, overwriting dx. dy has zeros for zero_outputs.
   virtual void backward_data(const Tensor& dy, const Tensor& dx) = 0;
   /// dx += dy ∗ wᵀ without a pass of its own for the sum, where the device can; false: nothing was done. `part`,
   /// of dx's shape, may be used.
@@ -102,7 +109,7 @@ class Convolution {
   /// rounded_backward_weights() leaves the conversion to Backend::add_rounded(), which does that of many convolutions
   /// at once.
   virtual bool rounds_weight_gradient() const { return false; }
-  /// dw = x ∗ dy, of spec.weight_count() elements of spec.type from a multiple of 16 bytes on; only if
+  /// dw = x ∗ dy, of spec.padded_weight_count() elements of spec.type from a multiple of 16 bytes on; only if
   /// rounds_weight_gradient().
   virtual void rounded_backward_weights(const Tensor& /*x*/, const Tensor& /*dy*/, void* /*dw*/) {}
 

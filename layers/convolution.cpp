@@ -17,7 +17,8 @@ void ConvolutionLayer::plan_convolution(int filters) {
   spec_.input = setup().inputs[0];
   spec_.zero_inputs = setup().zero_inputs;
   spec_.output = output_shape();
-  spec_.output.c = filters;
+  spec_.output.c = filters + setup().zero_outputs;
+  spec_.zero_outputs = setup().zero_outputs;
   spec_.kernel = attributes_.size;
   spec_.stride = attributes_.stride;
   spec_.padding = attributes_.padding;
@@ -40,7 +41,7 @@ void ConvolutionLayer::memory(MemoryList& list) {
   if (!convolution_) return;
   list.weights(weights_, convolution_->weight_bytes());
   if (trains_ && convolution_->rounds_weight_gradient())
-    list.rounded_gradient(rounded_gradient_, spec_.weight_count() * size_of(spec_.type));
+    list.rounded_gradient(rounded_gradient_, spec_.padded_weight_count() * size_of(spec_.type));
   if (passes_gradient_ && setup().adds_input_gradient)
     list.workspace(added_gradient_ = {nullptr, spec_.input, setup().type});
   size_t least = aligned(convolution_->workspace_bytes());

@@ -35,8 +35,10 @@ struct LayerSetup {
   Shape network_input;
   /// Sums batch statistics over the images of all ranks; nullptr: over this rank's only.
   StatisticsExchange* statistics = nullptr;
-  /// Channels of the image that are zero, where the first input is an image: Backend::image_channels() counts them.
+  /// Channels of the image that are zero, where the first input is an image: Backend::padded_channels() counts them.
   int zero_inputs = 0;
+  /// Likewise of predictions: of a head, and of the convolution that computes them. They are beyond its output's shape.
+  int zero_outputs = 0;
   /// False when no layer before this one has parameters.
   bool input_gradient = true;
   /// Another consumer of the first input writes its gradient before this one.

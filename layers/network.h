@@ -168,6 +168,7 @@ class Network {
   };
   LayerSetup layer_setup(int layer) const;
   int image_channels() const;
+  int zero_outputs(int layer) const;
   std::optional<QuantizedConvolution> quantized_convolution(int layer) const;
   void make_layers();
   void choose_rebuilt();

@@ -16,6 +16,7 @@ struct Network::Node : GraphNode {
   explicit Node(GraphNode&& node) : GraphNode(std::move(node)) {}
 
   Shape shape;
+  int zero_outputs = 0;  ///< channels in memory beyond those of the shape
   // The layer itself, if it is one of these.
   YoloLayer* head = nullptr;
   ConvolutionLayer* convolution = nullptr;

@@ -69,6 +69,7 @@ LayerSetup Network::layer_setup(int layer) const {
     setup.inputs.push_back(input == network_input ? x_.shape : nodes_[input].shape);
   const int first = node.inputs[0];
   if (first == network_input) setup.zero_inputs = x_.shape.c - setup_.model->channels;
+  setup.zero_outputs = node.zero_outputs;
   setup.input_gradient = first != network_input && nodes_[first].needs_gradient;
   setup.adds_input_gradient =
       setup_.mode == Mode::train && setup.input_gradient && nodes_[first].consumers.back() != layer;
@@ -94,13 +95,29 @@ int Network::image_channels() const {
     if (!conv || conv->groups != 1 || conv->full_precision || node.first_twin >= 0 || node.second_twin >= 0)
       return setup_.model->channels;
   }
-  return setup_.backend->image_channels(setup_.model->channels, type_);
+  return setup_.backend->padded_channels(setup_.model->channels, type_);
+}
+
+/// Predictions have Backend::padded_channels() in memory where they are a convolution's sums and bias, in one group and in
+/// the network's type, and a head alone reads them. The bias ends in a gap of zeros (ParameterLayout).
+int Network::zero_outputs(int layer) const {
+  const Node& node = nodes_[layer];
+  const auto& layers = setup_.model->layers;
+  const auto is_head = [&](int i) { return std::holds_alternative<YoloAttributes>(layers[i].attributes); };
+  if (is_head(layer)) return node.inputs[0] == network_input ? 0 : nodes_[node.inputs[0]].zero_outputs;
+  if (node.consumers.size() != 1 || !is_head(node.consumers[0])) return 0;
+  const auto* conv = std::get_if<ConvAttributes>(&layers[layer].attributes);
+  if (!conv || conv->batch_norm || conv->activation != Activation::linear || conv->groups != 1 ||
+      conv->full_precision)
+    return 0;
+  return setup_.backend->padded_channels(conv->filters, type_) - conv->filters;
 }
 
 void Network::make_layers() {
   x_ = {nullptr, {setup_.batch, setup_.height, setup_.width, image_channels()}, stored_type(network_input)};
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
     Node& node = nodes_[i];
+    node.zero_outputs = zero_outputs(i);
     if (node.second_twin >= 0) {
       TwinLayers twins = make_twin_layers(layer_setup(i), layer_setup(node.second_twin));
       layers_.push_back(std::move(twins.first));
@@ -190,7 +207,8 @@ void Network::plan_memory() {
   for (int i = 0; i < count; ++i) {
     Node& node = nodes_[i];
     if (node.converts) converting = i;
-    const size_t bytes = node.shape.count() * size_of(stored_type(i));
+    const size_t channels = static_cast<size_t>(node.shape.c + node.zero_outputs);
+    const size_t bytes = node.shape.pixels() * channels * size_of(stored_type(i));
     LayerMemoryRow row{setup_.model->layers[i].name, Model::kind(setup_.model->layers[i]), node.shape};
     for (const auto& entry : setup_.parameters->layout->entries()) {
       if (entry.layer == i) row.parameters += entry.count * sizeof(float);
@@ -307,10 +325,13 @@ void Network::bind(void* arena) {
       node->backward_tensor = shortcut.backward_tensor;
       node->output_gradient = shortcut.output_gradient;
     } else {
-      const DType type = stored_type(i);
-      node->output_tensor = {place(node->output), node->shape, type};
-      node->backward_tensor = {place(node->is_rebuilt ? node->rebuilt : node->output), node->shape, type};
-      node->output_gradient = {place(node->gradient), node->shape, type};
+      const auto tensor = [&](int buffer) -> Tensor {
+        return {place(buffer), node->shape, stored_type(i),
+                node->zero_outputs > 0 ? node->shape.c + node->zero_outputs : 0};
+      };
+      node->output_tensor = tensor(node->output);
+      node->backward_tensor = tensor(node->is_rebuilt ? node->rebuilt : node->output);
+      node->output_gradient = tensor(node->gradient);
     }
   }
   for (size_t i = 0; i < nodes_.size(); ++i) {

@@ -16,16 +16,20 @@ size_t YoloLayer::loss_workspace() const {
   return aligned(backend().yolo_workspace(head_, output_shape()));
 }
 
+size_t YoloLayer::image_bytes() const {
+  const Shape& all = output_shape();
+  return all.pixels() / all.n * static_cast<size_t>(all.c + setup().zero_outputs) * size_of(setup().type);
+}
+
 // In inference the workspace also holds the gradient, which nobody reads.
 void YoloLayer::memory(MemoryList& list) {
   const bool training = setup().mode == Mode::train;
   size_t workspace = training ? 0 : backend().yolo_detect_workspace(head_, output_shape());
   if (computes_loss()) {
     const auto images = static_cast<size_t>(training ? 1 : output_shape().n);
-    const size_t gradient = output_shape().count() / output_shape().n * size_of(setup().type);
     list.weights(loss_, images * sizeof(YoloLoss));
     if (!class_weights_.empty()) list.weights(device_class_weights_, class_weights_.size() * sizeof(float));
-    workspace = std::max(workspace, loss_workspace() + (training ? 0 : gradient));
+    workspace = std::max(workspace, loss_workspace() + (training ? 0 : image_bytes()));
   }
   list.workspace(workspace_, workspace);
   head_.class_weights = device_class_weights_;
@@ -68,7 +72,7 @@ std::vector<YoloLoss> YoloLayer::loss_of_inference(const Tensor& predictions, in
   gradient.data = static_cast<std::byte*>(workspace_) + loss_workspace();
   const YoloHead head = loss_head(static_assignment);
   for (int image = 0; image < images; ++image) {
-    one.data = static_cast<std::byte*>(predictions.data) + static_cast<size_t>(image) * one.bytes();
+    one.data = static_cast<std::byte*>(predictions.data) + static_cast<size_t>(image) * image_bytes();
     backend().yolo_loss(head, {.predictions = one,
                                .gradient = gradient,
                                .truths = {truths.truths, truths.offsets + image},

@@ -34,6 +34,7 @@ class YoloLayer : public Layer {
  private:
   bool computes_loss() const { return setup().mode == Mode::train || setup().loss_of_inference; }
   size_t loss_workspace() const;
+  size_t image_bytes() const;  ///< of an image's predictions
   YoloHead loss_head(bool static_assignment) const;
 
   YoloHead head_;

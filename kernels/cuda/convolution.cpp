@@ -19,9 +19,9 @@ namespace {
 
 /// What cuDNN computes: it knows of no channels without weights. There they are zero.
 ConvolutionSpec with_weights_for_all(ConvolutionSpec spec) {
-  BRIGHTNET_CHECK(spec.zero_inputs == 0 || (spec.groups == 1 && spec.type != DType::f32),
-                  "channels without weights are those of an image in a 16-bit type");
-  spec.zero_inputs = 0;
+  BRIGHTNET_CHECK(spec.zero_inputs + spec.zero_outputs == 0 || (spec.groups == 1 && spec.type != DType::f32),
+                  "channels without weights are those of an image or of predictions in a 16-bit type");
+  spec.zero_inputs = spec.zero_outputs = 0;
   return spec;
 }
 
@@ -31,6 +31,7 @@ class CudnnConvolution : public Convolution {
                    const std::shared_ptr<ConvolutionEngines>& engines)
       : spec_(with_weights_for_all(spec)),
         zero_inputs_(spec.zero_inputs),
+        zero_outputs_(spec.zero_outputs),
         stream_(stream),
         engine_bytes_(least_engine_bytes(spec)),
         forward_(ConvolutionPass::Kind::forward, spec_, engines, stream),
@@ -51,6 +52,9 @@ class CudnnConvolution : public Convolution {
     weights_ = weights;
     workspace_ = static_cast<std::byte*>(workspace);
     engine_bytes_ = least_engine_bytes(spec_);
+    if (zero_outputs_ == 0) return;
+    const size_t own = flat().count() * size_of(spec_.type);
+    fill_async(static_cast<std::byte*>(weights) + own, 0, weight_bytes() - own, stream_);
   }
   void extend_workspace(size_t bytes) override {
     BRIGHTNET_CHECK(bytes >= workspace_bytes(), "a workspace is extended, not reduced");
@@ -139,7 +143,11 @@ class CudnnConvolution : public Convolution {
 
  private:
   bool uses_masters() const { return spec_.training && spec_.type == DType::f32 && !spec_.folded; }
-  Shape flat() const { return {1, 1, 1, static_cast<int>(spec_.weight_count())}; }
+  /// The weights of the outputs that have some.
+  Shape flat() const {
+    return {1, 1, 1,
+            static_cast<int>(spec_.weight_count()) / spec_.output.c * (spec_.output.c - zero_outputs_)};
+  }
 
   Pointers forward_pointers(const Tensor& x, const float* bias, const Tensor& y) const {
     Pointers pointers{{x_slot, x.data}, {w_slot, weights_}, {y_slot, y.data}};
@@ -185,7 +193,7 @@ class CudnnConvolution : public Convolution {
   }
 
   const ConvolutionSpec spec_;
-  const int zero_inputs_;
+  const int zero_inputs_, zero_outputs_;
   const cudaStream_t stream_;
   void* weights_ = nullptr;
   std::byte* workspace_ = nullptr;

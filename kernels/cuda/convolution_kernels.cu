@@ -122,9 +122,10 @@ struct RandomElements {
 }  // namespace
 
 void fill_random(const Tensor& tensor, float scale, cudaStream_t stream) {
+  const size_t count = tensor.shape.pixels() * tensor.pixel_stride();
   with_compute_type(tensor.type, [&]<typename T>() {
-    for_each_element<whole_vector<T>>(tensor.count(), {tensor.data}, RandomElements<T>{tensor.as<T>(), scale},
-                                      stream, Traffic{0, tensor.bytes()});
+    for_each_element<whole_vector<T>>(count, {tensor.data}, RandomElements<T>{tensor.as<T>(), scale}, stream,
+                                      Traffic{0, count * sizeof(T)});
   });
 }
 

@@ -14,7 +14,7 @@ void bias_activation(const Tensor& y, const float* bias, Activation activation, 
 /// (batch_norm_forward.cu): what sums may cost to pay. `workspace`: Backend::channel_workspace().
 void read_for_statistics(const Tensor& y, void* workspace, cudaStream_t stream);
 
-/// Numbers between −scale and scale that look random, the same in every call; `tensor` is dense.
+/// Numbers between −scale and scale that look random, the same in every call, for all channels of the tensor's pixels.
 void fill_random(const Tensor& tensor, float scale, cudaStream_t stream);
 
 /// Backend::add() (add.cu).

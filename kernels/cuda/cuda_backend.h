@@ -88,8 +88,8 @@ class CudaBackend : public Backend {
   void cast_all(std::span<const CastPair> pairs) override;
   void add_rounded(std::span<const CastPair> pairs, bool accumulate) override;
   /// cuDNN's engines for 16-bit types want whole vectors of channels: with three they are several times slower than memory
-  /// would let them be, and none computes batch-norm's sums.
-  int image_channels(int channels, DType type) const override {
+  /// would let them be, and none computes batch-norm's sums. The 255 of a head's predictions it copies to 256 and back.
+  int padded_channels(int channels, DType type) const override {
     return type == DType::f32 ? channels : (channels + 7) / 8 * 8;
   }
   void quantize(const Tensor& x, const QuantizedRange& range, const Tensor& y) override;

@@ -45,6 +45,14 @@ struct Search {
   float threshold, least_logit;
   const Selection* selections;
   unsigned tiles;  ///< of an image
+  size_t stride;   ///< elements from one pixel to the next
+
+  /// The numbers of a prediction of the block's image.
+  __device__ const T* prediction(unsigned index) const {
+    const unsigned slots = static_cast<unsigned>(head.mask_count);
+    const size_t pixel = blockIdx.y * static_cast<size_t>(shape.h) * shape.w + index / slots;
+    return predictions + pixel * stride + index % slots * static_cast<size_t>(head.values());
+  }
 };
 
 template <typename T>
@@ -64,9 +72,8 @@ template <typename T, typename Visit>
 __device__ void visit_candidates(const Search<T>& s, Visit&& visit) {
   const unsigned lane = threadIdx.x % warp_size;
   const size_t of_image = static_cast<size_t>(s.shape.h) * s.shape.w * s.head.mask_count;
-  const T* const image = s.predictions + blockIdx.y * of_image * s.head.values();
   const size_t own = static_cast<size_t>(blockIdx.x) * tile + threadIdx.x;
-  const float logit = own < of_image ? widen(image[own * s.head.values() + 4]) : 0.0f;
+  const float logit = own < of_image ? widen(s.prediction(static_cast<unsigned>(own))[4]) : 0.0f;
   const float objectness = logistic(logit);
   const Key cut = s.selections[blockIdx.y].cut;
   for (unsigned passing = __ballot_sync(full_warp, own < of_image && logit > s.least_logit); passing != 0;
@@ -75,7 +82,7 @@ __device__ void visit_candidates(const Search<T>& s, Visit&& visit) {
     const float shared_objectness = __shfl_sync(full_warp, objectness, source);
     Candidate<T> c;
     c.index = static_cast<unsigned>(own - lane) + static_cast<unsigned>(source);
-    c.prediction = image + static_cast<size_t>(c.index) * s.head.values();
+    c.prediction = s.prediction(c.index);
     for (int first = 0; first < s.head.classes; first += warp_size) {
       c.class_id = first + static_cast<int>(lane);
       const bool exists = c.class_id < s.head.classes;
@@ -261,7 +268,8 @@ void CudaBackend::yolo_detect(const YoloHead& head, const Tensor& predictions, f
                            threshold,
                            logit_below(threshold),
                            reinterpret_cast<const Selection*>(memory + layout.selections()),
-                           static_cast<unsigned>(layout.tiles)};
+                           static_cast<unsigned>(layout.tiles),
+                           predictions.pixel_stride()};
     const Work<T> work{search, layout, memory, stream()};
     fill_async(memory + layout.selections(), 0, layout.images * sizeof(Selection), stream());
     std::vector<unsigned> of_image = count(work, detections_);

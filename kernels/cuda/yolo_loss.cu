@@ -9,8 +9,8 @@
 //                   first) decides between truths that compete for a prediction, whatever the order of the
 //                   threads. The suitability is the IoU of the sizes; simota's reads some 3 to 27 predictions
 //                   a truth.
-//   loss_of_tile    one block for 256 consecutive predictions, which lie in one piece of memory however wide
-//                   a prediction is. A thread takes one prediction; the truths of its image pass through
+//   loss_of_tile    one block for 256 consecutive predictions, or those of whole pixels where channels are padded
+//                   (Backend::padded_channels()): they lie in one piece of memory however wide a prediction is. A thread takes one prediction; the truths of its image pass through
 //                   shared memory for the ignore rule. The five derivatives wait in shared memory until the
 //                   block writes its piece of the gradient in 16-byte groups, nearly all of them zeros.
 //                   Predictions with a truth then get their class gradients from one warp each, 32 classes at
@@ -26,7 +26,7 @@
 namespace brightnet::cuda {
 namespace {
 
-constexpr int tile = 256;  ///< predictions and threads of a block
+constexpr int tile = 256;  ///< threads of a block, and the most predictions
 constexpr int truth_chunk = 128;
 constexpr int assign_threads = 128, add_up_threads = 256;
 
@@ -57,6 +57,14 @@ struct LossArguments {
   Sums* tiles;
   size_t count;  ///< of predictions
   float constant_scale;
+  // Rows of predictions: of a pixel where padding follows them, else of one prediction.
+  unsigned row, stride;  ///< predictions of a row; elements from one row to the next
+  unsigned of_block;     ///< predictions, of whole rows
+
+  /// Where the numbers of a prediction begin; of `count`, where all end.
+  __device__ size_t place(size_t prediction) const {
+    return prediction / row * stride + prediction % row * static_cast<size_t>(head.values());
+  }
 };
 
 /// Where a prediction is.
@@ -94,7 +102,6 @@ __global__ void __launch_bounds__(assign_threads) assign_truths(LossArguments<T>
   const YoloHead& head = a.head;
   const int image = static_cast<int>(blockIdx.x);
   const size_t first = static_cast<size_t>(image) * a.shape.h * a.shape.w * head.mask_count;
-  const T* const predictions = a.predictions + first * head.values();
   for (int t = a.truths.offsets[image] + static_cast<int>(threadIdx.x); t < a.truths.offsets[image + 1];
        t += assign_threads) {
     const Truth truth = a.truths.truths[t];
@@ -104,7 +111,7 @@ __global__ void __launch_bounds__(assign_threads) assign_truths(LossArguments<T>
       continue;
     }
     const Candidates found = find_candidates(head, truth, a.shape.w, a.shape.h, [&](int cell, int slot) {
-      return predictions + (static_cast<size_t>(cell) * head.mask_count + slot) * head.values();
+      return a.predictions + a.place(first + static_cast<size_t>(cell) * head.mask_count + slot);
     });
     for (int i = 0; i < found.taken; ++i) {
       atomicMax(winners + first + static_cast<size_t>(found.cell[i]) * head.mask_count + found.slot[i],
@@ -184,21 +191,27 @@ __device__ float class_loss(const LossArguments<T>& a, const Place& place, int t
   return warp_sum(sum);
 }
 
-/// Writes the block's piece of the gradient: five derivatives of each prediction, and zeros for its classes.
+/// Writes the block's piece of the gradient: five derivatives of each prediction, and zeros for its classes and what pads
+/// a row.
 template <typename T>
-__device__ void write_gradient(T* gradient, const float (&derivatives)[tile][5], size_t count, int values) {
+__device__ void write_gradient(const LossArguments<T>& a, T* gradient, const float (&derivatives)[tile][5],
+                               size_t count) {
   constexpr int width = whole_vector<T>;
   for (size_t at = static_cast<size_t>(threadIdx.x) * width; at < count; at += size_t{tile} * width) {
     // A tile has less than 2^32 numbers, and a 64-bit division would take longer than writing 16 bytes.
-    const unsigned first = static_cast<unsigned>(at), all = static_cast<unsigned>(values);
-    int prediction = static_cast<int>(first / all), number = static_cast<int>(first % all);
+    const unsigned first = static_cast<unsigned>(at), values = static_cast<unsigned>(a.head.values());
+    const unsigned used = a.row * values;
+    unsigned in_row = first % a.stride, number = in_row % values;
+    unsigned prediction = first / a.stride * a.row + min(in_row / values, a.row);
     float group[width];
 #pragma unroll
     for (int i = 0; i < width; ++i) {
-      group[i] = at + i < count && number < 5 ? derivatives[prediction][number] : 0.0f;
-      if (++number < values) continue;
-      number = 0;
-      ++prediction;
+      group[i] = at + i < count && in_row < used && number < 5 ? derivatives[prediction][number] : 0.0f;
+      if (in_row < used && ++number == values) {
+        number = 0;
+        ++prediction;
+      }
+      if (++in_row == a.stride) in_row = number = 0;
     }
     if (at + width <= count) {
       store_floats(gradient + at, group);
@@ -217,9 +230,9 @@ __global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
   BRIGHTNET_SHARED(int, owners, [tile]);
   BRIGHTNET_SHARED(float, class_losses, [tile]);
   const YoloHead& head = a.head;
-  const int values = head.values(), own = static_cast<int>(threadIdx.x);
-  const size_t first = static_cast<size_t>(blockIdx.x) * tile;
-  const size_t last = first + tile < a.count ? first + tile : a.count;
+  const int own = static_cast<int>(threadIdx.x);
+  const size_t first = static_cast<size_t>(blockIdx.x) * a.of_block;
+  const size_t last = first + a.of_block < a.count ? first + a.of_block : a.count;
   const bool inside = first + own < last;
   // Threads beyond the end work on the last prediction, too, and write nothing.
   const size_t prediction = inside ? first + own : last - 1;
@@ -227,8 +240,9 @@ __global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
   const int anchor = head.mask[place.slot];
   const float scale = a.constant_scale * (a.dynamic_scale ? *a.dynamic_scale : 1.0f);
 
+  const T* const own_logits = a.predictions + a.place(prediction);
   float logits[5];
-  for (int k = 0; k < 5; ++k) logits[k] = widen(a.predictions[prediction * values + k]);
+  for (int k = 0; k < 5; ++k) logits[k] = widen(own_logits[k]);
   const float box_logits[4] = {logits[0], logits[1], logits[2], logits[3]};
   float highest = 0;
   if (head.ignore_threshold < 1.0f || head.truth_threshold < 1.0f) {
@@ -254,18 +268,16 @@ __global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
   owners[own] = truth;
   const bool any_truth = __syncthreads_or(truth >= 0);
 
-  const T* const tile_predictions = a.predictions + first * values;
-  T* const tile_gradient = a.gradient + first * values;
-  write_gradient(tile_gradient, derivatives, (last - first) * values, values);
+  write_gradient(a, a.gradient + a.place(first), derivatives, a.place(last) - a.place(first));
   Sums sums{};
   sums.objectness = block_sum(inside ? static_cast<double>(objectness.weight * seen.value) : 0.0);
   if (any_truth) {
     __syncthreads();  // the zeros are written
     for (int i = own / warp_size; i < tile; i += tile / warp_size) {
       if (owners[i] < 0) continue;
-      const size_t offset = static_cast<size_t>(i) * values + 5;
+      const size_t classes = a.place(first + i) + 5;
       const float loss = class_loss(a, place_of(first + i, a.shape, head.mask_count), owners[i],
-                                    tile_predictions + offset, tile_gradient + offset, scale);
+                                    a.predictions + classes, a.gradient + classes, scale);
       if (own % warp_size == 0) class_losses[i] = loss;
     }
     __syncthreads();
@@ -307,27 +319,33 @@ size_t winner_bytes(const YoloHead& head, const Shape& shape) {
   return aligned(shape.pixels() * static_cast<size_t>(head.mask_count) * sizeof(Winner), device_alignment);
 }
 
-unsigned tiles_of(const YoloHead& head, const Shape& shape) {
-  return blocks_for(shape.pixels() * static_cast<size_t>(head.mask_count), tile);
+/// Predictions of a block, in whole rows of so many.
+unsigned of_block(unsigned row) {
+  return tile / row * row;
 }
 
 }  // namespace
 
 size_t CudaBackend::yolo_workspace(const YoloHead& head, const Shape& predictions) const {
-  return winner_bytes(head, predictions) + tiles_of(head, predictions) * sizeof(Sums);
+  const size_t count = predictions.pixels() * static_cast<size_t>(head.mask_count);
+  return winner_bytes(head, predictions) + blocks_for(count, of_block(head.mask_count)) * sizeof(Sums);
 }
 
 void CudaBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
   const Shape shape = pass.predictions.shape;
   BRIGHTNET_CHECK(head.classes > 0 && head.mask_count > 0 && shape.c == head.channels() && shape.count() > 0,
                   "predictions are not of this YOLO head");
-  BRIGHTNET_CHECK(pass.gradient.shape == shape && pass.gradient.type == pass.predictions.type,
+  const size_t stride = pass.predictions.pixel_stride();
+  BRIGHTNET_CHECK(pass.gradient.shape == shape && pass.gradient.type == pass.predictions.type &&
+                      pass.gradient.pixel_stride() == stride,
                   "the gradient's shape or type is not the predictions'");
   auto* const winners = static_cast<Winner*>(pass.workspace);
   auto* const sums =
       reinterpret_cast<Sums*>(static_cast<std::byte*>(pass.workspace) + winner_bytes(head, shape));
-  const unsigned tiles = tiles_of(head, shape);
+  const bool padded = stride > static_cast<size_t>(shape.c);
+  const unsigned row = padded ? head.mask_count : 1;
   const size_t count = shape.pixels() * static_cast<size_t>(head.mask_count);
+  const unsigned tiles = blocks_for(count, of_block(row));
   fill_async(winners, 0, winner_bytes(head, shape), stream());
   with_compute_type(pass.predictions.type, [&]<typename T>() {
     const LossArguments<T> arguments{head,
@@ -339,14 +357,17 @@ void CudaBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
                                      winners,
                                      sums,
                                      count,
-                                     pass.scale.constant};
+                                     pass.scale.constant,
+                                     row,
+                                     static_cast<unsigned>(padded ? stride : head.values()),
+                                     of_block(row)};
     // Without ground truth; each box adds less than a kilobyte.
     const size_t offsets = (static_cast<size_t>(shape.n) + 1) * sizeof(int);
     launch(assign_truths<T>, Grid(shape.n).moving({offsets, 0}), assign_threads, 0, stream(), arguments,
            winners);
     const size_t scale = pass.scale.dynamic ? sizeof(float) : 0;
     const Traffic traffic{count * (5 * sizeof(T) + sizeof(Winner)) + offsets + scale,
-                          shape.count() * sizeof(T) + tiles * sizeof(Sums)};
+                          shape.pixels() * stride * sizeof(T) + tiles * sizeof(Sums)};
     launch(loss_of_tile<T>, Grid(tiles).moving(traffic), tile, 0, stream(), arguments);
   });
   const size_t totals = pass.totals ? 5 * sizeof(double) : 0;

@@ -10,12 +10,17 @@ namespace {
 
 using Lists = std::vector<std::vector<Detection>>;
 
-/// Appends what the GPU finds in these predictions, rounded to the type.
-void detect_on_gpu(const Problem& problem, DType type, float threshold, Lists& found) {
-  OwnedTensor predictions(problem.shape, type);
-  predictions.set(problem.predictions);
+/// Appends what the GPU finds in these predictions, rounded to the type. `padding`: channels beyond the head's.
+void detect_on_gpu(const Problem& problem, DType type, float threshold, Lists& found, int padding = 0) {
+  Shape padded = problem.shape;
+  padded.c += padding;
+  OwnedTensor predictions(padded, type);
+  const auto own = static_cast<size_t>(problem.shape.c), all = static_cast<size_t>(padded.c);
+  for (size_t i = 0; i < problem.predictions.size(); ++i)
+    predictions.set(i / own * all + i % own, problem.predictions[i]);
   const OwnedArray<std::byte> workspace(device().yolo_detect_workspace(problem.head, problem.shape));
-  device().yolo_detect(problem.head, *predictions, threshold, found, workspace);
+  device().yolo_detect(problem.head, {(*predictions).data, problem.shape, type, padding > 0 ? padded.c : 0},
+                       threshold, found, workspace);
 }
 
 Lists detect_on_cpu(const Problem& problem, float threshold) {
@@ -39,10 +44,10 @@ void expect_same(const Detection& a, const Detection& b) {
 }
 
 /// The same detections in the same order.
-void expect_equal_to_cpu(Problem problem, DType type, float threshold) {
+void expect_equal_to_cpu(Problem problem, DType type, float threshold, int padding = 0) {
   for (float& prediction : problem.predictions) prediction = rounded(prediction, type);
   Lists gpu(static_cast<size_t>(problem.shape.n));
-  detect_on_gpu(problem, type, threshold, gpu);
+  detect_on_gpu(problem, type, threshold, gpu, padding);
   const Lists cpu = detect_on_cpu(problem, threshold);
   for (size_t image = 0; image < cpu.size(); ++image) {
     ASSERT_EQ(gpu[image].size(), cpu[image].size()) << "image " << image;
@@ -74,6 +79,16 @@ TEST(CudaYoloDetect, FindsManyClassesInEveryPrecision) {
   problem.head.new_coords = true;
   problem.randomize(2, 2.0f);
   for (const DType type : compute_types()) expect_equal_to_cpu(problem, type, 0.6f);
+}
+
+TEST(CudaYoloDetect, PaddedChannelsChangeNothing) {
+  for (const int classes : {1, 80}) {
+    Problem problem(3, 13, 11);
+    problem.use_all_anchors(classes);
+    problem.randomize(4, 2.0f);
+    for (const DType type : compute_types())
+      expect_equal_to_cpu(problem, type, 0.6f, 8 - problem.shape.c % 8);
+  }
 }
 
 TEST(CudaYoloDetect, KeepsTheBestOfTooManyJustAsTheCpuDoes) {

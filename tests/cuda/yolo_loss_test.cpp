@@ -36,8 +36,8 @@ struct Result {
   std::vector<double> gradient;
 };
 
-/// The loss on the GPU; class_weights are a host pointer, as the CPU takes them.
-Result run_on_gpu(const Problem& problem, DType type, float loss_scale) {
+/// The loss on the GPU; class_weights are a host pointer, as the CPU takes them. `padding`: channels beyond the head's.
+Result run_on_gpu(const Problem& problem, DType type, float loss_scale, int padding = 0) {
   YoloHead head = problem.head;
   std::vector<Truth> list;
   std::vector<int> offsets{0};
@@ -45,9 +45,16 @@ Result run_on_gpu(const Problem& problem, DType type, float loss_scale) {
     list.insert(list.end(), image.begin(), image.end());
     offsets.push_back(static_cast<int>(list.size()));
   }
-  OwnedTensor predictions(problem.shape, type);
-  const OwnedTensor gradient(problem.shape, type);
-  predictions.set(problem.predictions);
+  Shape padded = problem.shape;
+  padded.c += padding;
+  OwnedTensor predictions(padded, type);
+  const OwnedTensor gradient(padded, type);
+  const auto own = static_cast<size_t>(problem.shape.c), all = static_cast<size_t>(padded.c);
+  for (size_t i = 0; i < problem.predictions.size(); ++i)
+    predictions.set(i / own * all + i % own, problem.predictions[i]);
+  const auto without_padding = [&](const OwnedTensor& tensor) {
+    return Tensor{(*tensor).data, problem.shape, type, padding > 0 ? padded.c : 0};
+  };
   const OwnedArray<Truth> truths(list);
   const OwnedArray<int> device_offsets(offsets);
   const OwnedArray<float> scale(std::vector<float>{loss_scale});
@@ -58,20 +65,28 @@ Result run_on_gpu(const Problem& problem, DType type, float loss_scale) {
   const OwnedArray<YoloLoss> loss(std::vector<YoloLoss>{{NAN, NAN, NAN, NAN, NAN, NAN}});
   const OwnedArray<LossTotals> totals(std::vector<LossTotals>{{1, 2, 3, 4, 5, 6}});
   const OwnedArray<std::byte> workspace(device().yolo_workspace(head, problem.shape));
-  device().yolo_loss(head, {.predictions = *predictions,
-                            .gradient = *gradient,
+  device().yolo_loss(head, {.predictions = without_padding(predictions),
+                            .gradient = without_padding(gradient),
                             .truths = {truths, device_offsets},
                             .scale = {problem.scale.constant, scale},
                             .loss = loss,
                             .totals = totals,
                             .workspace = workspace});
-  return {loss.get()[0], totals.get()[0], gradient.values()};
+  Result result{loss.get()[0], totals.get()[0], {}};
+  for (size_t i = 0; i < gradient.count(); ++i) {
+    if (i % all < own) {
+      result.gradient.push_back(gradient[i]);
+    } else {
+      EXPECT_EQ(gradient[i], 0) << "padding, element " << i;
+    }
+  }
+  return result;
 }
 
-void expect_equal_to_cpu(Problem problem, DType type) {
+void expect_equal_to_cpu(Problem problem, DType type, int padding = 0) {
   constexpr float loss_scale = 8;
   for (float& prediction : problem.predictions) prediction = rounded(prediction, type);
-  const Result gpu = run_on_gpu(problem, type, loss_scale);
+  const Result gpu = run_on_gpu(problem, type, loss_scale, padding);
   problem.scale.dynamic = &loss_scale;
   problem.run();
   const double formula_error = tested_device().formula_error;
@@ -157,6 +172,27 @@ TEST(CudaYoloLoss, EqualsTheCpusInEveryPrecision) {
   problem.randomize(31, 0.7f);
   scatter_truths(problem, 20, 32);
   for (const DType type : compute_types()) expect_equal_to_cpu(problem, type);
+}
+
+TEST(CudaYoloLoss, PaddedChannelsChangeNothingAndHaveNoGradient) {
+  for (const int classes : {1, 2, 4, 80}) {
+    for (const AssignmentKind assignment : {AssignmentKind::best_anchor, AssignmentKind::simota}) {
+      Problem problem(3, 13, 11);
+      problem.use_all_anchors(classes);
+      problem.head.assignment = assignment;
+      problem.head.iou_threshold = 0.213f;
+      problem.head.ignore_threshold = 0.5f;
+      problem.randomize(41, 0.7f);
+      scatter_truths(problem, 9, 42);
+      for (auto& image : problem.truths) {
+        for (Truth& truth : image) truth.class_id %= classes;
+      }
+      for (const DType type : compute_types()) {
+        SCOPED_TRACE(std::to_string(classes) + ' ' + std::string(enum_name(type)));
+        expect_equal_to_cpu(problem, type, 8 - problem.shape.c % 8);
+      }
+    }
+  }
 }
 
 TEST(CudaYoloLoss, LetsTheGradientOverflowWhereItsTypeEnds) {

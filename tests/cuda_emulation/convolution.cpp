@@ -44,8 +44,8 @@ void narrow(const std::vector<float>& from, DType type, void* to) {
 class EmulatedConvolution : public Convolution {
  public:
   EmulatedConvolution(const ConvolutionSpec& spec, cudaStream_t stream)
-      : spec_(spec), zero_inputs_(spec.zero_inputs), stream_(stream) {
-    spec_.zero_inputs = 0;
+      : spec_(spec), zero_inputs_(spec.zero_inputs), zero_outputs_(spec.zero_outputs), stream_(stream) {
+    spec_.zero_inputs = spec_.zero_outputs = 0;
     ConvolutionSpec in_fp32 = spec_;
     in_fp32.type = DType::f32;
     in_fp32.exchange = nullptr;
@@ -64,6 +64,9 @@ class EmulatedConvolution : public Convolution {
     // After what batch-norm uses, as cuDNN's are.
     gradient_ = static_cast<std::byte*>(workspace) + engine_bytes();
     sums_ = reinterpret_cast<float*>(static_cast<std::byte*>(gradient_) + working_bytes());
+    if (zero_outputs_ == 0) return;
+    const size_t own = flat().count() * size_of(spec_.type);
+    cuda::fill_async(static_cast<std::byte*>(weights) + own, 0, working_bytes() - own, stream_);
   }
 
   void extend_workspace(size_t bytes) override {
@@ -91,8 +94,9 @@ class EmulatedConvolution : public Convolution {
          {tensors.x, tensors.y, tensors.dy, tensors.dx, tensors.part, tensors.backward_x}) {
       if (!tensor) continue;
       queue_work(stream_, [tensor] {
-        check(tensor.data, tensor.bytes());
-        std::memset(tensor.data, 0xFF, tensor.bytes());
+        const size_t bytes = tensor.shape.pixels() * tensor.pixel_stride() * size_of(tensor.type);
+        check(tensor.data, bytes);
+        std::memset(tensor.data, 0xFF, bytes);
       });
     }
     queue_work(stream_, [this] { use_extension(); });
@@ -115,12 +119,11 @@ class EmulatedConvolution : public Convolution {
     if (listed()) return;
     queue_work(stream_, [this, dy, dx, masters = masters_] {
       use_extension();
-      check(dy.data, dy.bytes());
       check(dx.data, dx.bytes());
       masters ? fill(masters, DType::f32) : fill(weights_, spec_.type);
-      widen(dy.data, dy.type, y_, dy.count());
+      read_gradient(dy);
       x_.resize(dx.count());
-      plan_->backward_data({y_.data(), dy.shape, DType::f32}, {x_.data(), dx.shape, DType::f32});
+      plan_->backward_data({y_.data(), spec_.output, DType::f32}, {x_.data(), dx.shape, DType::f32});
       narrow(x_, dx.type, dx.data);
     });
   }
@@ -129,14 +132,13 @@ class EmulatedConvolution : public Convolution {
     if (listed()) return true;
     queue_work(stream_, [this, dy, dx, masters = masters_] {
       use_extension();
-      check(dy.data, dy.bytes());
       check(dx.data, dx.bytes());
       masters ? fill(masters, DType::f32) : fill(weights_, spec_.type);
-      widen(dy.data, dy.type, y_, dy.count());
+      read_gradient(dy);
       std::vector<float> sum;
       widen(dx.data, dx.type, sum, dx.count());
       x_.resize(dx.count());
-      plan_->backward_data({y_.data(), dy.shape, DType::f32}, {x_.data(), dx.shape, DType::f32});
+      plan_->backward_data({y_.data(), spec_.output, DType::f32}, {x_.data(), dx.shape, DType::f32});
       for (size_t i = 0; i < sum.size(); ++i) sum[i] += x_[i];
       narrow(sum, dx.type, dx.data);
     });
@@ -187,21 +189,24 @@ class EmulatedConvolution : public Convolution {
     check(x.data, x.bytes());
     widen(x.data, x.type, x_, x.count());
   }
+  void read_gradient(const Tensor& dy) {
+    check(dy.data, spec_.output.count() * size_of(dy.type));
+    widen(dy.data, dy.type, y_, spec_.output.count());
+  }
   void convolve(const float* bias, const Tensor& y) {
-    check(y.data, y.bytes());
+    check(y.data, spec_.output.count() * size_of(y.type));
     if (bias) check(bias, spec_.output.c * sizeof(float));
-    y_.resize(y.count());
-    plan_->forward({x_.data(), spec_.input, DType::f32}, bias, {y_.data(), y.shape, DType::f32});
+    y_.resize(spec_.output.count());
+    plan_->forward({x_.data(), spec_.input, DType::f32}, bias, {y_.data(), spec_.output, DType::f32});
     narrow(y_, y.type, y.data);
     if (output_sums()) sum_up();
   }
   void sum_products(const Tensor& x, const Tensor& dy, float* dw, bool accumulate) {
     use_extension();
     read(x);
-    check(dy.data, dy.bytes());
     if (dw && spec_.type == DType::f32) check(dw, spec_.weight_count() * sizeof(float));
-    widen(dy.data, dy.type, y_, dy.count());
-    plan_->backward_weights({x_.data(), spec_.input, DType::f32}, {y_.data(), dy.shape, DType::f32}, dw,
+    read_gradient(dy);
+    plan_->backward_weights({x_.data(), spec_.input, DType::f32}, {y_.data(), spec_.output, DType::f32}, dw,
                             accumulate);
   }
 
@@ -232,7 +237,10 @@ class EmulatedConvolution : public Convolution {
     return aligned(std::max<size_t>(plan_->workspace_bytes(), 4 << 20), device_alignment);
   }
   size_t sums_bytes() const { return 2 * sizeof(float) * spec_.output.c; }
-  Shape flat() const { return {1, 1, 1, static_cast<int>(spec_.weight_count())}; }
+  Shape flat() const {
+    return {1, 1, 1,
+            static_cast<int>(spec_.weight_count()) / spec_.output.c * (spec_.output.c - zero_outputs_)};
+  }
 
   /// Whether this pass is only listed.
   bool listed() const {
@@ -242,7 +250,7 @@ class EmulatedConvolution : public Convolution {
   }
 
   ConvolutionSpec spec_;
-  const int zero_inputs_;
+  const int zero_inputs_, zero_outputs_;
   cudaStream_t stream_;
   std::unique_ptr<Convolution> plan_;
   const float* masters_ = nullptr;  ///< what is computed with, unless there are working weights

@@ -24,12 +24,15 @@ constexpr const char* runner = R"(#!/bin/sh
 [ "$1" = gpu_tests ] && cat tests_say
 while [ $# -gt 0 ]; do
   [ "$1" = --kernels ] && kernels=1
+  [ "$1" = --recompute ] && recompute=1
   [ "$1" = --json ] && file=$2
   shift
 done
 [ -n "$file" ] || exit 0
 case "$file" in
   */precisions.json) echo '{"results": [{"precision": "bf16", "images_per_s": 100}, {"precision": "fp16", "images_per_s": 110}]}' > "$file"; exit ;;
+  */recompute.json) [ -n "$recompute" ] || exit 1
+    echo '{"results": [{"precision": "fp16", "images_per_s": 140, "peak_bytes": 30, "recompute": true}]}' > "$file"; exit ;;
   */automatic.json) echo '{"results": [{"precision": "bf16", "images_per_s": 101}]}' > "$file"; exit ;;
 esac
 if [ -n "$kernels" ]; then
@@ -96,14 +99,16 @@ bool contains(const std::string& text, const std::string& part) {
 TEST_F(CheckGpu, EndsInItsTimeAndSetsTheFiguresBesideTheGoals) {
   if (Program("python3", {"--version"}, folder()).wait().code != 0) GTEST_SKIP() << "there is no python3";
   const ProgramResult checked =
-      check({"--seconds", "11", "--only", "doctor,tests,yolov4,kernels,memcheck,layers"});
+      check({"--seconds", "11", "--only", "doctor,tests,yolov4,recompute,kernels,memcheck,layers"});
   EXPECT_EQ(checked.code, 2) << "doctor and memcheck" << checked.err;
   for (const char* line :
-       {"doctor: FAILED with 3", "Passed: tests yolov4 kernels\n", "Failed: doctor memcheck\n",
-        "Not run: layers\n", "PyTorch AMP           1.60 x  goal >= 1.5 x: reached",
-        "PyTorch AMP          0.40 x  goal <= 0.5 x: reached", "torch.compile       unmeasured",
-        "(activation forward)", " 75.00 %  goal >= 80 %: NOT REACHED", "yolo_detect over a copy",
-        "Some Card, 580.1"})
+       {"doctor: FAILED with 3", "Passed: tests yolov4 recompute kernels\n", "Failed: doctor memcheck\n",
+        "Not run: layers\n", "PyTorch AMP                 1.60 x  goal >= 1.5 x: reached",
+        "PyTorch AMP                0.40 x  goal <= 0.5 x: reached",
+        "recomputed: memory over PyTorch AMP    0.30 x  goal <= 0.5 x: reached",
+        "recomputed: speed over PyTorch AMP     1.40 x  goal >= 1.3 x: reached",
+        "torch.compile             unmeasured", "(activation forward)", " 75.00 %  goal >= 80 %: NOT REACHED",
+        "yolo_detect over a copy", "Some Card, 580.1"})
     EXPECT_TRUE(contains(checked.out, line)) << line << "\n" << checked.out;
   EXPECT_TRUE(fs::exists(folder() / "out.tar.gz"));
 }

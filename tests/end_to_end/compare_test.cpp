@@ -28,16 +28,19 @@ TEST(Compare, RunsBothProgramsInTurnAndPrintsTheRatio) {
   write_atomically(python, std::string(stand_in));
   fs::permissions(python, fs::perms::owner_all);
   const ProgramResult compared =
-      Program(
-          (source_dir() / "scripts/compare").string(),
-          {"model.yaml", "--size", "64", "--batch", "2", "--precision", "fp32", "--rounds", "2", "--seconds",
-           "0.05", "--brightnet", program().string(), "--python", python.string(), "--json", "all.json"},
-          run.folder())
+      Program((source_dir() / "scripts/compare").string(),
+              {"model.yaml", "--size", "64", "--batch", "2", "--precision", "fp32", "--rounds", "2",
+               "--seconds", "0.05", "--recompute", "--brightnet", program().string(), "--python",
+               python.string(), "--json", "all.json"},
+              run.folder())
           .wait();
   EXPECT_EQ(compared.code, 0) << compared.err;
   EXPECT_NE(compared.err.find("round 2 of 2: PyTorch"), std::string::npos) << compared.err;
   EXPECT_NE(compared.out.find("x as fast"), std::string::npos) << compared.out;
+  EXPECT_NE(compared.out.find("step, brightnet recomputes activations, median"), std::string::npos)
+      << compared.out;
   EXPECT_NE(read_file(run.folder() / "all.json").find("\"round\": 2"), std::string::npos);
+  EXPECT_NE(read_file(run.folder() / "all.json").find("\"recompute\": true"), std::string::npos);
 }
 
 }  // namespace

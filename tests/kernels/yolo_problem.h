@@ -55,6 +55,15 @@ struct Problem {
     for (float& t : predictions) t = spread * random.normal();
   }
 
+  /// All three anchors, for so many classes.
+  void use_all_anchors(int classes) {
+    head.classes = classes;
+    head.mask_count = 3;
+    for (int slot = 0; slot < 3; ++slot) head.mask[slot] = slot;
+    shape.c = head.channels();
+    predictions.assign(shape.count(), 0.0f);
+  }
+
   size_t index(int image, int row, int column, int slot, int value = 0) const {
     return (((static_cast<size_t>(image) * shape.h + row) * shape.w + column) * head.mask_count + slot) *
                head.values() +

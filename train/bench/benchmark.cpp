@@ -144,7 +144,7 @@ void check_memory_of(const RunConfig& given, const Model& model, Backend& backen
                          .width = options.size.width,
                          .precision = options.precision,
                          .mode = Mode::train,
-                         .recompute = config.train.recompute == Recompute::activations});
+                         .recompute = recomputes(config.train.recompute)});
   MemoryNeed need{plan_run_memory(config, layout, network.memory().arena()).peak()};
   if (!options.steps_only) need.device += bytes_of_bare_convolutions(network);
   need.host = layout.floats() * sizeof(float) + static_cast<size_t>(options.batch) *
@@ -286,6 +286,7 @@ StepBenchmark measure_step(const RunConfig& config, const Model& model, Backend&
   result.precision = options.precision;
   result.batch = options.batch;
   result.size = options.size;
+  result.recompute = recomputes(config.train.recompute);
   result.threads = compute_threads();
   check_memory_of(config, model, backend, options);
   BenchmarkStep step(config, model, backend, options);

@@ -36,6 +36,7 @@ struct StepBenchmark {
   Precision precision = Precision::fp32;
   int batch = 0, threads = 0, rounds = 0;
   InputSize size;
+  bool recompute = false;  ///< activations, in the backward pass
   /// Seconds; forward includes refreshing the working weights. Each part ends with a synchronization. The
   /// step is their sum on a synchronous device; on an asynchronous one it is the time per step when steps are
   /// launched as in training, replayed from a graph without synchronization.
@@ -52,7 +53,7 @@ struct StepBenchmark {
 double median(std::vector<double> values);
 
 /// Measures whole training steps (forward, loss, backward, update) on synthetic pixels and boxes. `config`
-/// selects the optimizer and the weight average.
+/// selects the optimizer, the weight average and what is recomputed.
 StepBenchmark measure_step(const RunConfig& config, const Model& model, Backend& backend,
                            const StepBenchmarkOptions& options);
 

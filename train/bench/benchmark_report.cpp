@@ -40,6 +40,7 @@ Json step_json(const StepBenchmark& step) {
             {"precision", std::string(enum_name(step.precision))},
             {"batch", step.batch},
             {"size", step.size},
+            {"recompute", step.recompute},
             {"threads", step.threads},
             {"rounds", step.rounds},
             {"images_per_s", step.images_per_second()},
@@ -85,13 +86,14 @@ std::string step_table(const StepBenchmark& step) {
                                                          milliseconds(step.floor), step.floor_ratio())
                                            : "";
   text += fmt::format(
-      "\n{} {} on {} with {} threads, batch {} at {}, medians of {} rounds\n"
+      "\n{} {} on {} with {} threads, batch {} at {}{}, medians of {} rounds\n"
       "  {:.2f} images/s  step {:.1f} ms = forward {:.1f} + backward {:.1f} + update {:.1f}\n"
       "  {}{:.0f} GFLOP/s   peak {}\n",
       "training step,", enum_name(step.precision), step.device, step.threads, step.batch,
-      step.size.described(), step.rounds, step.images_per_second(), milliseconds(step.step),
-      milliseconds(step.forward), milliseconds(step.backward), milliseconds(step.update), floor,
-      step.flops / step.step / 1e9, format_bytes(static_cast<double>(step.peak_bytes)));
+      step.size.described(), step.recompute ? ", activations recomputed" : "", step.rounds,
+      step.images_per_second(), milliseconds(step.step), milliseconds(step.forward),
+      milliseconds(step.backward), milliseconds(step.update), floor, step.flops / step.step / 1e9,
+      format_bytes(static_cast<double>(step.peak_bytes)));
   return text;
 }
 
@@ -112,6 +114,7 @@ Answer benchmark_step(const BenchmarkOptions& options) {
   if (options.batch > 0) how.batch = options.batch;
   if (!named.config.train.batch.has_value()) named.config.train.batch = how.batch;
   if (options.height > 0) named.config.train.size = InputSize(options.height, options.width);  // not `auto`
+  if (options.recompute) named.config.train.recompute = Recompute::activations;
   choose_for_planning(named.config, named.model, fast_precision(options.device));
   how.size = named.config.train.size.value();
   how.seconds = options.seconds;

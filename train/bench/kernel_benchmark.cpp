@@ -197,7 +197,7 @@ void measure_elementwise(Bench& bench) {
     bench.measure("cast from fp32", 4 * count + all, [&] { backend.cast(master, z); });
   }
   // A photo's three channels, and those that the device adds: as many pixels as z has room for.
-  const int channels = backend.image_channels(3, x.type);
+  const int channels = backend.padded_channels(3, x.type);
   Shape photo{x.shape.n, x.shape.h, x.shape.w * x.shape.c / channels, 3}, image = photo;
   image.c = channels;
   const DeviceBuffer pixels = bench.zeros(photo.count());

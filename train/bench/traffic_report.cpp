@@ -84,6 +84,7 @@ Answer count_step(const BenchmarkOptions& options) {
   if (options.batch > 0) how.batch = options.batch;
   if (!named.config.train.batch.has_value()) named.config.train.batch = how.batch;
   if (options.height > 0) named.config.train.size = InputSize(options.height, options.width);  // not `auto`
+  if (options.recompute) named.config.train.recompute = Recompute::activations;
   choose_for_planning(named.config, named.model, {how.precision, true, "a GPU computes in it"});
   how.size = named.config.train.size.value();
   const StepTraffic traffic = count_traffic(named.config, named.model, how);

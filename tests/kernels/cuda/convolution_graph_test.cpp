@@ -121,9 +121,10 @@ constexpr LayerShape convolutions_of_yolov4[] = {
 static_assert(std::size(convolutions_of_yolov4) == 38);
 
 ConvolutionSpec spec_of(const LayerShape& shape, int batch, DType type) {
-  // In 16-bit types the image has eight channels (Backend::image_channels()).
+  // In 16-bit types the image has eight channels, and predictions have 256 (Backend::padded_channels()).
   const int inputs = shape[1] == 3 && type != DType::f32 ? 8 : shape[1];
-  ConvolutionSpec spec = spec_of(shape[0], inputs, shape[2], shape[3], shape[4], type);
+  const int outputs = shape[2] == 255 && type != DType::f32 ? 256 : shape[2];
+  ConvolutionSpec spec = spec_of(shape[0], inputs, outputs, shape[3], shape[4], type);
   spec.input.n = spec.output.n = batch;
   spec.input_gradient = shape[1] != 3;
   return spec;

@@ -173,7 +173,7 @@ TEST(Convolution, ABatchIsConvolvedAsItsImagesAre) {
 // An image's channels beside which the device has others: these are zero, and neither weights nor gradients know of them.
 TEST(Convolution, ChannelsWithoutWeightsChangeNothing) {
   for (const DType type : compute_types()) {
-    const int all = device().image_channels(3, type);
+    const int all = device().padded_channels(3, type);
     if (all == 3) continue;
     const ConvolutionSpec image = spec_of({{2, 9, 8, 3}, 16, 3, 2, 1}, type);
     ConvolutionSpec spec = image;
@@ -209,6 +209,69 @@ TEST(Convolution, ChannelsWithoutWeightsChangeNothing) {
     bound.convolution->backward_weights(*x, *dy, dw.floats(), true);
     for (double& value : expected_dw) value *= 2;
     EXPECT_LT(relative_error(dw.values(), expected_dw), tolerance) << enum_name(type);
+  }
+}
+
+// The channels of predictions beside which the device has others: these stay zero, and neither weights nor gradients know
+// of them.
+TEST(Convolution, OutputsWithoutWeightsAreZeroAndChangeNothing) {
+  for (const DType type : compute_types()) {
+    for (const int kernel : {1, 3}) {
+      const ConvolutionSpec own = spec_of({{2, 9, 8, 16}, 21, kernel, 1, kernel / 2}, type);
+      ConvolutionSpec spec = own;
+      spec.bias = true;
+      spec.output.c = device().padded_channels(21, type);
+      spec.zero_outputs = spec.output.c - 21;
+      if (spec.zero_outputs == 0) continue;
+      ASSERT_EQ(spec.weight_count(), own.weight_count());
+      ASSERT_EQ(spec.flops(), own.flops());
+      BoundConvolution bound(spec);
+      OwnedTensor x(spec.input, type), dx(spec.input, type), y(spec.output, type), dy(spec.output, type);
+      OwnedTensor w = master_weights(spec), dw = numbers(spec.weight_count()), bias = numbers(spec.output.c);
+      x.randomize(1);
+      dy.randomize(3);
+      bias.randomize(4);
+      const auto channels = static_cast<size_t>(spec.output.c);
+      for (size_t i = 0; i < dy.count(); ++i) {
+        if (i % channels >= 21) dy.set(i, 0);
+        if (i < channels && i >= 21) bias.set(i, 0);
+      }
+      // As the layer has them: their own channels, so many apart.
+      const Tensor own_y{(*y).data, own.output, type, spec.output.c};
+      const Tensor own_dy{(*dy).data, own.output, type, spec.output.c};
+      const Tensor working = bound.convolution->working_weights();
+      ASSERT_EQ(working.count(), spec.weight_count());
+      device().cast({w.floats(), working.shape, DType::f32}, working);
+      bound.convolution->forward(*x, bias.floats(), own_y);
+      bound.convolution->backward_data(own_dy, *dx);
+      bound.convolution->backward_weights(*x, own_dy, dw.floats(), false);
+      bound.convolution->backward_weights(*x, own_dy, dw.floats(), true);
+      ASSERT_TRUE(bound.convolution->rounds_weight_gradient());
+      OwnedTensor rounded_dw({1, 1, 1, static_cast<int>(spec.padded_weight_count())}, type);
+      bound.convolution->rounded_backward_weights(*x, own_dy, (*rounded_dw).data);
+
+      const std::vector<double> x_values = x.values(), dy_values = dy.values(), w_values = w.values();
+      std::vector<double> expected_y(y.count()), expected_dx(x.count()), expected_dw(w.count());
+      for (size_t i = 0; i < expected_y.size(); ++i) expected_y[i] = bias[i % channels];
+      for_each_product(own, [&](size_t i, size_t k, size_t o) {
+        const size_t at = o / 21 * channels + o % 21;
+        expected_y[at] += x_values[i] * w_values[k];
+        expected_dx[i] += dy_values[at] * w_values[k];
+        expected_dw[k] += dy_values[at] * x_values[i];
+      });
+      const double tolerance = 1.5 * rounding(type);
+      EXPECT_LT(relative_error(y.values(), expected_y), tolerance) << enum_name(type);
+      EXPECT_LT(relative_error(dx.values(), expected_dx), tolerance) << enum_name(type);
+      std::vector<double> rounded_values = rounded_dw.values();
+      for (size_t i = w.count(); i < rounded_values.size(); ++i) EXPECT_EQ(rounded_values[i], 0) << i;
+      for (size_t pixel = 0; pixel < spec.output.pixels(); ++pixel) {
+        for (size_t c = 21; c < channels; ++c) ASSERT_EQ(y[pixel * channels + c], 0) << pixel;
+      }
+      rounded_values.resize(w.count());
+      EXPECT_LT(relative_error(rounded_values, expected_dw), tolerance) << enum_name(type);
+      for (double& value : expected_dw) value *= 2;
+      EXPECT_LT(relative_error(dw.values(), expected_dw), tolerance) << enum_name(type);
+    }
   }
 }
 

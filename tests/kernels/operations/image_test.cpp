@@ -25,7 +25,7 @@ TEST(NormalizeImage, ChannelsThatTheDeviceAddsAreZero) {
     for (const Shape& shape :
          {Shape{1, 1, 1, 3}, Shape{3, 13, 19, 3}, Shape{2, 5, 7, 1}, Shape{1, 9, 4, 8}, Shape{1, 3, 5, 11}}) {
       Shape wide = shape;
-      wide.c = device().image_channels(shape.c, type);
+      wide.c = device().padded_channels(shape.c, type);
       ASSERT_GE(wide.c, shape.c);
       for (const bool misaligned : {false, true}) {
         OwnedTensor pixels(shape, DType::u8), x(wide, type, misaligned);
