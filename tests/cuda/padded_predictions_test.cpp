@@ -62,6 +62,7 @@ TEST(CudaPaddedPredictions, TrainAsTheCpuDoes) {
     EXPECT_EQ(network.output_shape(predict_fine).c, 18);
     EXPECT_EQ(network.output(predict_fine).pixel_stride(), 24u);
     EXPECT_EQ(network.convolution(predict_coarse)->zero_outputs, 16 - 9);
+    EXPECT_EQ(network.memory_needs(predict_coarse).rounded_gradient, size_t{2} * 16 * 3 * 3 * 16);
     EXPECT_EQ(network.flops(), expected.network().flops());
     ASSERT_EQ(actual.layout().floats(), expected.layout().floats());
     // Launched one by one, then captured, then replayed.
