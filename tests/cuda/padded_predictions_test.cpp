@@ -62,6 +62,7 @@ TEST(CudaPaddedPredictions, TrainAsTheCpuDoes) {
     EXPECT_EQ(network.output_shape(predict_fine).c, 18);
     EXPECT_EQ(network.output(predict_fine).pixel_stride(), 24u);
     EXPECT_EQ(network.convolution(predict_coarse)->zero_outputs, 16 - 9);
+    EXPECT_EQ(network.memory_needs(predict_coarse).rounded_gradient, size_t{2} * 16 * 3 * 3 * 16);
     EXPECT_EQ(network.flops(), expected.network().flops());
     ASSERT_EQ(actual.layout().floats(), expected.layout().floats());
     // Launched one by one, then captured, then replayed.
@@ -131,20 +132,20 @@ TEST(CudaPaddedPredictions, DetectAndHaveTheLossOfTheCpu) {
 TEST(CudaPaddedPredictions, AreThoseOfALinearConvolutionInSixteenBits) {
   const auto padding = [](const std::string& predict, Precision precision) {
     const std::string yaml =
-        "head: {anchors: [[10, 12], [24, 20]]}\nlayers:\n  - conv: {filters: 16, size: 3}\n  - conv: {name: predict, filters: auto, size: 1, " +
+        "head: {anchors: [[10, 12], [24, 20]]}\nlayers:\n  - conv: {filters: 16, size: 3}\n  - conv: {name: predict, size: 1, " +
         predict + "}\n  - yolo: {mask: [0, 1]}\n";
     BoundNetwork bound(device(), model_of(yaml, classes), 1, 32, precision, Mode::train);
     return bound.network().convolution(1)->zero_outputs;
   };
-  const std::string linear = "batch_norm: false, activation: linear";
+  const std::string linear = "filters: auto, batch_norm: false, activation: linear";
   EXPECT_EQ(padding(linear, Precision::fp32), 0);
   for (const Precision precision : narrow_precisions) {
     if (!computes_in(precision)) continue;
     EXPECT_EQ(padding(linear, precision), 6);
-    for (const std::string other :
-         {"batch_norm: true, activation: linear", "batch_norm: false, activation: logistic"})
+    for (const std::string other : {"filters: auto, batch_norm: true, activation: linear",
+                                    "filters: auto, batch_norm: false, activation: logistic"})
       EXPECT_EQ(padding(other, precision), 0) << other;
-    EXPECT_EQ(padding(linear + ", groups: 2", precision), 0);
+    EXPECT_EQ(padding("filters: 18, groups: 2, batch_norm: false, activation: linear", precision), 0);
     EXPECT_EQ(padding(linear + ", precision: fp32", precision), 0);
   }
 }
