@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/convolution.h"
+#include "kernels/cuda/installation.h"
 #include "kernels/cuda/runtime.h"
 
 namespace brightnet::cuda {
@@ -15,9 +16,9 @@ namespace brightnet::cuda {
 using ConvolutionFactory = std::function<std::unique_ptr<Convolution>(const ConvolutionSpec&, cudaStream_t)>;
 
 struct CudnnOptions {
-  std::string gpu;             ///< its name, for the file of measured engines
-  bool tensor_float = false;   ///< fp32 convolutions may round their factors to tf32
-  bool deterministic = false;  ///< only engines whose result is the same in every run
+  std::string gpu;            ///< its name, for the file of measured engines
+  bool tensor_float = false;  ///< fp32 convolutions may round their factors to tf32
+  EngineSelection selection = EngineSelection::fastest;
 };
 
 /// A convolution made by this is planned without a GPU: its memory depends on the spec alone, and its

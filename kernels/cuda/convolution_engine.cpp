@@ -83,7 +83,7 @@ void ConvolutionEngines::open(cudaStream_t stream) {
 }
 
 std::string ConvolutionEngines::remembered(const Pass& pass) const {
-  return options_.deterministic ? "" : cache_->find(pass.name);
+  return is_timed() ? cache_->find(pass.name) : "";
 }
 
 void ConvolutionEngines::expect(const Pass& pass, size_t workspace_bytes) {
@@ -167,16 +167,15 @@ EnginePointer ConvolutionEngines::measured(const Pass& pass, const Pointers& poi
                           [&](float hopeless) { return time(engine, trial, hopeless); }});
   }
   // Times vary, and with them the choice: the same bits in every run need the heuristics' first that runs.
-  const auto [index, timed] = options_.deterministic
-                                  ? TimingBudget::Choice{first_that_runs(candidates), false}
-                                  : budget_.choose(candidates);
+  const auto [index, timed] =
+      is_timed() ? budget_.choose(candidates) : TimingBudget::Choice{first_that_runs(candidates), false};
   if (index < 0) {
     throw DeviceError(
         "cuDNN " + cudnn_version() + " has no engine for the convolution " + pass.name + ":" + problems, "",
         "Try another precision or another version of cuDNN");
   }
   const auto chosen = std::make_shared<const ConvolutionEngine>(engines[static_cast<size_t>(index)]);
-  if (options_.deterministic) return chosen;
+  if (!is_timed()) return chosen;
   if (timed && !trial.undecided) {
     cache_->remember(pass.name, chosen->name);
     cache_->save();  // a run that is killed need not be measured again
@@ -237,7 +236,7 @@ std::string ConvolutionEngines::plan_engines(const ConvolutionVariant& variant, 
   if (status.is_good()) status = graph.build_operation_graph(handle);
   if (status.is_good()) status = graph.create_execution_plans(engine_lists);
   if (status.is_bad()) return status.get_message();
-  deselect_engines(graph, type, {options_.tensor_float, options_.deterministic, workspace_bytes});
+  deselect_engines(graph, type, {options_.tensor_float, is_reproducible(), workspace_bytes});
   return "";
 }
 

@@ -38,6 +38,7 @@ class ConvolutionEngines {
   ConvolutionEngines& operator=(const ConvolutionEngines&) = delete;
 
   const CudnnOptions& options() const { return options_; }
+  bool is_reproducible() const { return options_.selection == EngineSelection::reproducible; }
 
   /// A pass that wants an engine.
   struct Pass {

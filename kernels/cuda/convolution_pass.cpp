@@ -71,7 +71,7 @@ std::string ConvolutionPass::key(size_t workspace_bytes) const {
     text += " activation" + std::to_string(static_cast<int>(spec_.activation));
   if (spec_.statistics) text += " statistics";
   if (engines_->options().tensor_float) text += " tf32";
-  if (engines_->options().deterministic) text += " deterministic";
+  if (engines_->is_reproducible()) text += " deterministic";
   return text + " in " + std::to_string(workspace_bytes);
 }
 

@@ -68,11 +68,17 @@ SumEngines sum_engines(int gpu);
 /// machine code runs on cards of the same major version and no older minor one, PTX on every newer card.
 bool has_code_for(const std::vector<int>& architectures, int major, int minor);
 
+/// How a backend chooses among cuDNN's engines for a convolution's pass.
+enum class EngineSelection : uint8_t {
+  fastest,      ///< by timing them
+  recommended,  ///< the first that cuDNN names, with what can be fused: what tests compare with references
+  reproducible  ///< the first whose result is the same in every run, of those that fuse no sums
+};
+
 struct DeviceChoice {
   int index = 0;
   Precision precision = Precision::fp32;
-  /// Deterministic convolution engines only.
-  bool deterministic = false;
+  EngineSelection engines = EngineSelection::fastest;
 };
 
 /// The backend on that GPU. Throws DeviceError when why_unusable() has a problem.

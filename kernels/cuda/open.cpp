@@ -15,7 +15,7 @@ std::unique_ptr<Backend> make_backend(const DeviceChoice& choice) {
   check(cudaSetDevice(choice.index), "choose GPU " + std::to_string(choice.index));
   const CudnnOptions options{.gpu = gpu.name,
                              .tensor_float = choice.precision == Precision::tf32,
-                             .deterministic = choice.deterministic};
+                             .selection = choice.engines};
   return std::make_unique<CudaBackend>("cuda:" + std::to_string(choice.index) + " (" + gpu.name + ')',
                                        cudnn_convolutions(options));
 }

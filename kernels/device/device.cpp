@@ -106,7 +106,8 @@ std::unique_ptr<Backend> open_device(const std::string& device, Precision precis
   refuse(cuda::why_unusable(installation, name.index), device, "--device");
   refuse(cuda::why_not_in(precision, installation.gpus[static_cast<size_t>(name.index)]), device,
          "--precision");
-  return cuda::make_backend({name.index, precision, deterministic});
+  using enum cuda::EngineSelection;
+  return cuda::make_backend({name.index, precision, deterministic ? reproducible : fastest});
 }
 
 // bf16 first: it has the range of fp32 and needs no loss scale (docs/precision.md). But a step of yolov4 that reads the

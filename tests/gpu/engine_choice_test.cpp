@@ -1,5 +1,5 @@
 // Engines of cuDNN that are chosen by time, as in training without train.deterministic: the choice computes what
-// the deterministic one does, is written to the user's cache, and is taken from there by the next run.
+// the recommended one does, is written to the user's cache, and is taken from there by the next run.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -87,9 +87,7 @@ class CudaEngineChoice : public ::testing::Test {
   void TearDown() override {
     kept_.empty() ? ::unsetenv("XDG_CACHE_HOME") : ::setenv("XDG_CACHE_HOME", kept_.c_str(), 1);
   }
-  static std::unique_ptr<Backend> timing_backend() {
-    return cuda::make_backend({.index = 0, .precision = Precision::fp32, .deterministic = false});
-  }
+  static std::unique_ptr<Backend> timing_backend() { return cuda::make_backend({}); }
   /// The one file of the cache.
   fs::path file() const {
     for (const auto& entry : fs::directory_iterator(folder_ / "brightnet")) return entry.path();

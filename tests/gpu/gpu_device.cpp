@@ -29,8 +29,7 @@ const auto* const needed = ::testing::AddGlobalTestEnvironment(new GpuNeeded);
 
 const TestedDevice& tested_device() {
   // Never destroyed: when static destructors run, cuDNN and the driver may have ended already.
-  static Backend& backend =
-      *cuda::make_backend({.index = 0, .precision = Precision::fp32, .deterministic = true}).release();
+  static Backend& backend = *cuda::make_backend({.engines = cuda::EngineSelection::recommended}).release();
   static const std::vector<DType> types = cuda::why_not_in(Precision::bf16, cuda::inspect(0).gpus.at(0))
                                               ? std::vector{DType::f32, DType::f16}
                                               : std::vector{DType::f32, DType::bf16, DType::f16};

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
+#include "kernels/cuda/installation.h"
 #include "tests/kernels/device.h"
 #include "tests/layers/models.h"
 #include "train/config/config.h"
@@ -62,6 +63,13 @@ double error(const std::vector<float>& actual, const std::vector<float>& expecte
     size += std::pow(static_cast<double>(expected[i]), 2);
   }
   return std::sqrt(difference / size);
+}
+
+/// A backend whose results are the same in every run, for tests that compare bits.
+Backend& reproducible_device() {
+  // Never destroyed, as tested_device()'s.
+  static Backend& backend = *cuda::make_backend({.engines = cuda::EngineSelection::reproducible}).release();
+  return backend;
 }
 
 bool computes_in(Precision precision) {
@@ -192,8 +200,8 @@ TEST(CudaNetwork, TenStepsOfAdamWStayWithTheCpus) {
 }
 
 TEST(CudaNetwork, RecordedStepsAreThoseThatAreQueuedOneByOneToTheBit) {
-  SteppedNetwork recorded(device(), Precision::fp32, small_config(Precision::fp32));
-  SteppedNetwork queued(device(), Precision::fp32, small_config(Precision::fp32));
+  SteppedNetwork recorded(reproducible_device(), Precision::fp32, small_config(Precision::fp32));
+  SteppedNetwork queued(reproducible_device(), Precision::fp32, small_config(Precision::fp32));
   queued.bound.network().allow_recording(false);
   for (uint64_t i = 0; i < 5; ++i) {
     const MadeUpBatch data(32, i);
@@ -208,13 +216,14 @@ TEST(CudaNetwork, RecordedStepsAreThoseThatAreQueuedOneByOneToTheBit) {
 /// the second recorded, the others replayed.
 std::vector<float> steps_over_two_sizes(Precision precision, bool recorded) {
   const Model model = model_of(small_model, 3);
-  BoundNetwork large(device(), model, batch, 64, precision, Mode::train);
+  Backend& backend = reproducible_device();
+  BoundNetwork large(backend, model, batch, 64, precision, Mode::train);
   NetworkSetup setup = large.network().setup();
   setup.height = setup.width = 32;
   Network small(setup);
-  DeviceBuffer arena(device(), std::max(large.network().memory().arena(), small.memory().arena()));
+  DeviceBuffer arena(backend, std::max(large.network().memory().arena(), small.memory().arena()));
   // Nothing writes the padding between the parameters' gradients, and what memory held before is added to the values.
-  device().zero(large.device_gradients(), large.layout().trainable_floats() * sizeof(float));
+  backend.zero(large.device_gradients(), large.layout().trainable_floats() * sizeof(float));
   for (uint64_t step = 0; step < 8; ++step) {
     Network& network = step % 2 == 0 ? large.network() : small;
     network.allow_recording(recorded);
@@ -234,14 +243,15 @@ TEST(CudaNetwork, ReplayedStepsOverTwoSizesAreThoseThatAreQueuedToTheBit) {
   for (const Precision precision : {Precision::fp16, Precision::bf16}) {
     if (!computes_in(precision)) continue;
     const auto a = steps_over_two_sizes(precision, true), b = steps_over_two_sizes(precision, false);
-    EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0) << enum_name(precision);
+    EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0)
+        << enum_name(precision) << ": they differ by " << relative_error(a, b);
   }
 }
 
 TEST(CudaNetwork, RecomputedActivationsGiveTheSameGradientsToTheBit) {
   const Model model = model_of(small_model, 3);
-  BoundNetwork kept(device(), model, batch, 32, Precision::fp16, Mode::train);
-  BoundNetwork rebuilt(device(), model, batch, 32, Precision::fp16, Mode::train, true);
+  BoundNetwork kept(reproducible_device(), model, batch, 32, Precision::fp16, Mode::train);
+  BoundNetwork rebuilt(reproducible_device(), model, batch, 32, Precision::fp16, Mode::train, true);
   const MadeUpBatch data(32, 1);
   data.give(kept.network());
   data.give(rebuilt.network());
