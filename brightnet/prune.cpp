@@ -25,6 +25,12 @@
 namespace brightnet {
 namespace {
 
+FilterImportance parse_importance(const std::string& word) {
+  if (const auto importance = enum_value<FilterImportance>(word)) return *importance;
+  throw InputError("there is no importance '" + word + "'", "--by",
+                   fmt::format("There are {}.", fmt::join(channel_importances(), ", ")));
+}
+
 void check(const PruningOptions& options) {
   if (!(options.keep > 0 && options.keep <= 1)) {
     throw InputError(fmt::format("'keep' is {} and must be above 0 and at most 1", options.keep), "--keep",
@@ -32,18 +38,11 @@ void check(const PruningOptions& options) {
   }
   if (options.multiple < 1)
     throw InputError(fmt::format("'multiple' is {} and must be at least 1", options.multiple), "--multiple");
-  const bool needs_data = options.by == enum_name(FilterImportance::taylor);
-  if (needs_data && options.data.empty()) {
+  if (needs_gradients(parse_importance(options.by)) && options.data.empty()) {
     throw InputError(
-        "the importance 'taylor' is measured on training images, and no data were given", "--by",
-        "Give --data: what the network was trained on. The importances norm and scale need none.");
+        "the importance '" + options.by + "' is measured on training images, and no data were given", "--by",
+        "Give --data: what the network was trained on, or another --by.");
   }
-}
-
-FilterImportance parse_importance(const std::string& word) {
-  if (const auto importance = enum_value<FilterImportance>(word)) return *importance;
-  throw InputError("there is no importance '" + word + "'", "--by",
-                   fmt::format("There are {}.", fmt::join(channel_importances(), ", ")));
 }
 
 TrainedModel open_whole(const WeightsFiles& files) {
@@ -127,16 +126,16 @@ struct Pruning {
 std::string reason_to_stay(const CoupledChannels& coupled, const std::vector<int>& sets, bool is_judged) {
   std::set<std::string> reasons;
   for (const int set : sets) reasons.insert(coupled.kept_for[static_cast<size_t>(set)]);
-  if (!reasons.contains("")) return fmt::format("of {}", fmt::join(reasons, ", "));
+  if (!reasons.contains("")) return fmt::format("{}", fmt::join(reasons, ", "));
   return is_judged ? "" : "without batch-norm";
 }
 
 Pruning prune_network(TrainedModel trained, const PruningOptions& options) {
   const FilterImportance by = parse_importance(options.by);
   const CoupledChannels coupled = couple_channels(trained.model);
-  const auto importances = filter_importances(
-      trained.model, trained.layout,
-      by == FilterImportance::taylor ? taylor_sums(trained, options.data) : trained.values, by);
+  const auto importances =
+      filter_importances(trained.model, trained.layout,
+                         needs_gradients(by) ? taylor_sums(trained, options.data) : trained.values, by);
   const std::vector<bool> removed =
       choose_removed(trained.model, coupled, importances,
                      {.keep = options.keep, .multiple = options.multiple, .size = trained.size});

@@ -26,6 +26,16 @@ constexpr std::string_view enum_name(FilterImportance importance) {
   return {};
 }
 
+/// Whether it is measured in backward passes.
+constexpr bool needs_gradients(FilterImportance importance) {
+  switch (importance) {
+    case FilterImportance::norm:
+    case FilterImportance::scale: return false;
+    case FilterImportance::taylor: return true;
+  }
+  return true;
+}
+
 /// For each layer the importance of its filters, as shares of the layer's sum; empty for a layer that has none, or nothing
 /// that this could be told from. `values` are those of `layout`; for `taylor`, Σ |w · ∂L/∂w| of each of them.
 std::vector<std::vector<double>> filter_importances(const Model& model, const ParameterLayout& layout,

@@ -14,7 +14,8 @@ namespace {
 class Coupling {
  public:
   explicit Coupling(const Model& model) : model_(model), sets_(model.layers.size()) {
-    for (int channel = 0; channel < model.channels; ++channel) kept_for_[fresh()] = "the image";
+    for (int channel = 0; channel < model.channels; ++channel)
+      kept_for_[static_cast<size_t>(fresh())] = "joined to the image";
     for (size_t i = 0; i < model.layers.size(); ++i) {
       layer_ = &model.layers[i];
       std::visit([&](const auto& kind) { sets_[i] = outputs(kind); }, layer_->attributes);
@@ -136,7 +137,7 @@ class Coupling {
   Sets outputs(const YoloAttributes&) {
     for (const int set : input()) {
       std::string& kept = kept_for_[static_cast<size_t>(root(set))];
-      if (kept.empty()) kept = layer_->name;
+      if (kept.empty()) kept = "read by " + layer_->name;
     }
     return input();
   }

@@ -59,7 +59,7 @@ TEST_F(Prune, WritesTheModelAndWeightsThatNeedNothingElse) {
   EXPECT_EQ(answer["layers"][2]["channels_before"], 32);
   EXPECT_LT(answer["layers"][2]["channels_after"], 32);
   EXPECT_EQ(answer["layers"][2]["whole"], "");
-  EXPECT_EQ(answer["layers"][3]["whole"], "of yolo1") << "it makes the predictions";
+  EXPECT_EQ(answer["layers"][3]["whole"], "read by yolo1") << "it makes the predictions";
   EXPECT_NE(made.answer.text.find("fine"), std::string::npos) << made.answer.text;
   EXPECT_NE(made.fine_tuning.find(made.weights.string()), std::string::npos) << made.fine_tuning;
 }

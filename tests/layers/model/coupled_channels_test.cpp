@@ -125,9 +125,9 @@ TEST(CoupledChannels, NameWhatTheyAreKeptFor) {
     return found;
   };
   EXPECT_EQ(reasons(0), std::set<std::string>{""});
-  EXPECT_EQ(reasons(1), (std::set<std::string>{"", "the image"}));
+  EXPECT_EQ(reasons(1), (std::set<std::string>{"", "joined to the image"}));
   EXPECT_EQ(reasons(2), std::set<std::string>{""});
-  EXPECT_EQ(reasons(3), std::set<std::string>{"yolo1"}) << "it makes the predictions";
+  EXPECT_EQ(reasons(3), std::set<std::string>{"read by yolo1"}) << "it makes the predictions";
 }
 
 TEST(CoupledChannels, ASumWithTheImageStaysWhole) {
@@ -135,7 +135,8 @@ TEST(CoupledChannels, ASumWithTheImageStaysWhole) {
       "- conv: {name: b, filters: 3, size: 1}\n- shortcut: {name: sum, from: [b, input]}\n"
       "- concat: {from: [x, sum]}\n");
   const CoupledChannels coupled = couple_channels(model);
-  for (const int set : coupled.sets[1]) EXPECT_EQ(coupled.kept_for[static_cast<size_t>(set)], "the image");
+  for (const int set : coupled.sets[1])
+    EXPECT_EQ(coupled.kept_for[static_cast<size_t>(set)], "joined to the image");
   expect_dead_channels_can_go(model, 32);
 }
 
