@@ -36,11 +36,15 @@ double importance_of(std::span<const float> filter, FilterImportance by) {
   return sum;
 }
 
-/// Sets of channels that occur equally often in the same layers: the same number of each is as good as another.
+/// An eighth of the sets of a group, and of the channels of a layer with them, is left.
+constexpr int largest_reduction = 8;
+
+/// Sets of channels that occur equally often in the same layers: one of them costs as much as another.
 struct Group {
   std::vector<int> sets = {};                      ///< the least important first
-  std::vector<double> importances = {};            ///< of `sets`
+  std::vector<double> importances = {};            ///< of the first 0, 1, 2, … of `sets`
   std::vector<std::pair<int, int>> channels = {};  ///< layers, and how many channels of its output a set has
+  std::vector<int> convolutions = {};              ///< that make these channels or read them
   int step = 1;                                    ///< the number of sets that are left is a multiple of it
   int least = 1;                                   ///< sets that are left at least
   int left = 0;                                    ///< sets that are not removed yet
@@ -50,11 +54,8 @@ struct Group {
     const int fewer = (left - 1) / step * step;
     return fewer < least ? 0 : fewer;
   }
-  /// Of the least important ones that are left.
-  double importance_of_first(int count) const {
-    const auto first = importances.end() - left;
-    return std::accumulate(first, first + count, 0.0);
-  }
+  /// Of all but the `count` most important sets.
+  double importance_without(int count) const { return importances[sets.size() - at(count)]; }
 };
 
 class Choice {
@@ -71,28 +72,30 @@ class Choice {
   }
 
   std::vector<bool> run(double keep) {
-    const double all = flop(channels_), lowest = keep * all * (1 - pruning_tolerance);
-    while (flop(channels_) > keep * all) {
+    const double all = std::accumulate(flop_.begin(), flop_.end(), 0.0);
+    const double lowest = keep * all * (1 - pruning_tolerance);
+    for (double left = all; left > keep * all;) {
       Group* chosen = nullptr;
-      double least = 0;
+      double least = 0, saved_by_chosen = 0;
       for (Group& group : groups_) {
-        if (group.next() == 0) continue;
-        const double after = flop(channels_without(group)), saved = flop(channels_) - after;
-        if (saved <= 0 || after < lowest) continue;
+        const double saved = group.next() > 0 ? saved_by(group) : 0;
+        if (saved <= 0 || left - saved < lowest) continue;
         const double cost = cost_of(group) / saved;
         if (chosen && cost >= least) continue;
         chosen = &group;
         least = cost;
+        saved_by_chosen = saved;
       }
       if (!chosen) break;
       remove_from(*chosen);
+      left -= saved_by_chosen;
     }
     return removed_;
   }
 
  private:
-  using Footprint =
-      std::map<int, int>;  ///< of a set: layers, and how many channels of its output are the set's
+  /// Of a set: layers, and how many channels of its output are the set's.
+  using Footprint = std::map<int, int>;
 
   void find_groups(const CoupledChannels& coupled, const std::vector<std::vector<double>>& importances,
                    int multiple) {
@@ -113,7 +116,12 @@ class Choice {
       Group group{.sets = std::move(sets), .channels = {footprint.begin(), footprint.end()}};
       std::stable_sort(group.sets.begin(), group.sets.end(),
                        [&](int a, int b) { return *sums[at(a)] < *sums[at(b)]; });
-      for (const int set : group.sets) group.importances.push_back(*sums[at(set)]);
+      group.importances.push_back(0);
+      for (const int set : group.sets) group.importances.push_back(group.importances.back() + *sums[at(set)]);
+      for (int i = 0; i < static_cast<int>(flop_.size()); ++i) {
+        const bool concerned = footprint.contains(i) || footprint.contains(model_.layers[at(i)].inputs[0]);
+        if (flop_[at(i)] > 0 && concerned) group.convolutions.push_back(i);
+      }
       set_limits(group, multiple);
       groups_.push_back(std::move(group));
     }
@@ -127,7 +135,7 @@ class Choice {
       fewest = std::min(fewest, channels);
     }
     const auto parts = [](int whole, int part) { return (whole + part - 1) / part; };
-    const int least = std::max(parts(group.left, 8), parts(fewest_channels, fewest));
+    const int least = std::max(parts(group.left, largest_reduction), parts(fewest_channels, fewest));
     group.least = parts(least, group.step) * group.step;
   }
 
@@ -137,26 +145,25 @@ class Choice {
       channels[at(layer)] -= (group.left - group.next()) * of_set;
     return channels;
   }
-  /// Of all convolutions with this many output channels: in proportion to them, and to those that each filter reads.
-  double flop(const std::vector<int>& channels) const {
-    double sum = 0;
-    for (size_t i = 0; i < channels.size(); ++i) {
-      if (flop_[i] == 0) continue;
-      double part = static_cast<double>(channels[i]) / model_.layers[i].channels;
-      const int input = model_.layers[i].inputs[0];
-      if (input != network_input && shares_input_[i])
-        part *= static_cast<double>(channels[at(input)]) / model_.layers[at(input)].channels;
-      sum += flop_[i] * part;
-    }
-    return sum;
+  /// Of a convolution: in proportion to its output channels, and to those that each filter reads.
+  double flop(int layer, const std::vector<int>& channels) const {
+    const double filters = static_cast<double>(channels[at(layer)]) / model_.layers[at(layer)].channels;
+    const int input = model_.layers[at(layer)].inputs[0];
+    if (input == network_input || !shares_input_[at(layer)]) return flop_[at(layer)] * filters;
+    return flop_[at(layer)] * filters * channels[at(input)] / model_.layers[at(input)].channels;
+  }
+  double saved_by(const Group& group) const {
+    const std::vector<int> fewer = channels_without(group);
+    double saved = 0;
+    for (const int layer : group.convolutions) saved += flop(layer, channels_) - flop(layer, fewer);
+    return saved;
   }
   /// The next sets' importance, as a share of that of all that are left, times that of the group at first: a layer whose
   /// unimportant channels are gone is spared (as Lee et al. 2021, "Layer-Adaptive Sparsity for the Magnitude-Based
   /// Pruning", do for single weights).
   static double cost_of(const Group& group) {
-    const double left = group.importance_of_first(group.left);
-    const double all = std::accumulate(group.importances.begin(), group.importances.end(), 0.0);
-    return left > 0 ? all * group.importance_of_first(group.left - group.next()) / left : 0;
+    const double all = group.importances.back(), gone = group.importance_without(group.left);
+    return all > gone ? all * (group.importance_without(group.next()) - gone) / (all - gone) : 0;
   }
   void remove_from(Group& group) {
     channels_ = channels_without(group);

@@ -140,12 +140,14 @@ struct PrunedPair {
   }
 };
 
-inline void expect_dead_channels_can_go(const Model& model, const InputSize& size, uint64_t seed = 1) {
+/// Returns the network without them.
+inline Model expect_dead_channels_can_go(const Model& model, const InputSize& size, uint64_t seed = 1) {
   SCOPED_TRACE(model.name + ", seed " + std::to_string(seed));
-  const PrunedPair pair(model, size, seed);
+  PrunedPair pair(model, size, seed);
   EXPECT_LT(pair.pruned_layout.trainable_parameters(), pair.layout.trainable_parameters());
   expect_same_outputs(head_outputs(pair.whole, size, pair.values),
                       head_outputs(pair.pruned, size, pair.pruned_values));
+  return std::move(pair.pruned);
 }
 
 }  // namespace brightnet::testing

@@ -35,10 +35,12 @@ struct Choice {
 TEST(Pruning, LeavesTheShareOfTheFlopThatIsAskedFor) {
   for (const char* name : {"yolov4-tiny", "yolov4-tiny-3l", "yolov4"}) {
     const Model model = shipped_model(name, 3);
+    const std::vector<float> values = initial_parameters(model, ParameterLayout(model), 1);
     for (const double keep : {0.9, 0.5, 0.25}) {
       for (const int multiple : {8, 16}) {
         SCOPED_TRACE(fmt::format("{}, {}, multiples of {}", name, keep, multiple));
-        const Choice choice(model, {.keep = keep, .multiple = multiple, .size = {256, 320}});
+        const Choice choice(model, {.keep = keep, .multiple = multiple, .size = {256, 320}}, values,
+                            FilterImportance::norm);
         const double kept = flop_of(choice.left, {256, 320}) / flop_of(model, {256, 320});
         EXPECT_NEAR(kept / keep, 1, pruning_tolerance);
         for (size_t i = 0; i < model.layers.size(); ++i) {
@@ -83,6 +85,7 @@ TEST(Pruning, RemovesNothingWhereAllIsKeptAndStopsAtTheFloor) {
 
 TEST(Pruning, RemovesTheFiltersThatMatterLeast) {
   const Model model = model_of(R"(
+name: two
 head: {anchors: [[10, 12]]}
 activation: leaky
 layers:
@@ -122,6 +125,7 @@ layers:
 // By scale nothing is known of convolutions without batch-norm, and what belongs to them alone stays.
 TEST(Pruning, WithoutBatchNormThereIsNoScale) {
   const Model model = model_of(R"(
+name: two
 head: {anchors: [[10, 12]]}
 activation: leaky
 layers:
