@@ -114,18 +114,18 @@ class Coupling {
     }
     return all;
   }
+  // The parts are alike once they are joined, and so are the groups of a shuffle.
   Sets outputs(const SplitAttributes& split) {
-    const Sets in = input();
+    Sets in = input();
     join_groups(in, split.groups);
-    const auto size = std::ssize(in) / split.groups;
-    return {in.begin() + split.part * size, in.begin() + (split.part + 1) * size};
+    in.resize(in.size() / static_cast<size_t>(split.groups));
+    return in;
   }
   Sets outputs(const ChannelShuffleAttributes& shuffle) {
     const Sets in = input();
     join_groups(in, shuffle.groups);
-    const size_t groups = static_cast<size_t>(shuffle.groups), size = in.size() / groups;
     Sets out(in.size());
-    for (size_t i = 0; i < out.size(); ++i) out[i] = in[i % groups * size + i / groups];
+    for (size_t i = 0; i < out.size(); ++i) out[i] = in[i / static_cast<size_t>(shuffle.groups)];
     return out;
   }
   // A partial one adds the first channels of the longer input: those that have a partner come before those without, and do
