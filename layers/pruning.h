@@ -49,7 +49,7 @@ struct PruningTarget {
 
 /// What is left of the FLOP is `keep` of them, or a little less or more: by this share of it at most, where the network permits.
 constexpr double pruning_tolerance = 0.02;
-/// Of a layer's channels the eighth part is left, and no fewer than this.
+/// Channels of a layer that are left at least, and an eighth of them.
 constexpr int fewest_channels = 8;
 
 /// Which sets are removed to come to `target`: step by step those whose importance, as a share of what is left of their group,
