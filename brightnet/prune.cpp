@@ -115,6 +115,7 @@ size_t bytes_of(const ParameterLayout& layout) {
   return bytes;
 }
 
+/// What was made of a network.
 struct Pruning {
   TrainedModel before, after;
   /// For each layer why all of its channels had to stay; empty where they could go.
@@ -123,6 +124,7 @@ struct Pruning {
   double kept() const { return flop_of(after) / flop_of(before); }
 };
 
+/// `is_judged`: the layer's filters have an importance.
 std::string reason_to_stay(const CoupledChannels& coupled, const std::vector<int>& sets, bool is_judged) {
   std::set<std::string> reasons;
   for (const int set : sets) reasons.insert(coupled.kept_for[static_cast<size_t>(set)]);
@@ -223,8 +225,8 @@ PrunedNetwork prune(const PruningOptions& options) {
   const Pruning pruning = prune_network(open_whole(read), options);
   if (std::abs(pruning.kept() / options.keep - 1) > pruning_tolerance) {
     log::warn(
-        "{:.1f} % of the FLOP are left, not {:g} %: no more channels can go. Of each layer an eighth is left, at "
-        "least {}, in multiples of {} (--multiple).",
+        "{:.1f} % of the FLOP are left, not {:g} %: no step comes nearer without going below it. Of each layer at "
+        "least an eighth and {} channels are left, in multiples of {} (--multiple).",
         100 * pruning.kept(), 100 * options.keep, fewest_channels, options.multiple);
   }
   const TrainedModel& after = pruning.after;

@@ -58,6 +58,7 @@ struct Group {
   double importance_without(int count) const { return importances[sets.size() - at(count)]; }
 };
 
+/// The greedy choice of what is removed.
 class Choice {
  public:
   Choice(const Model& model, const CoupledChannels& coupled,
@@ -173,9 +174,9 @@ class Choice {
 
   const Model& model_;
   std::vector<double> flop_;  ///< of the whole network's convolutions
-  std::vector<bool>
-      shares_input_;  ///< by layer: a filter of its reads all channels of the input, or of a group of it
-  std::vector<int> channels_;  ///< by layer: of what is left of its output
+  /// By layer: whether a filter reads all channels of the input, or of a group of it, and not one alone.
+  std::vector<bool> shares_input_;
+  std::vector<int> channels_;  ///< by layer: what is left of its output
   std::vector<Group> groups_;
   std::vector<bool> removed_;
 };
