@@ -8,6 +8,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_eval(app, action);
   add_detect(app, action);
   add_export(app, action);
+  add_prune(app, action);
   add_bench(app, action);
   add_memory(app, action);
   add_config(app, action);

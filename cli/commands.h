@@ -27,6 +27,7 @@ void add_tune(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);
 void add_detect(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
+void add_prune(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_memory(CLI::App& app, Action& action);
 void add_config(CLI::App& app, Action& action);

@@ -88,7 +88,7 @@ std::string write_model_yaml(const Model& model, const std::vector<std::string>&
     YamlTexts fields{{"name", layer.name}};
     if (const std::string from = from_text(model, i); !from.empty()) fields.emplace_back("from", from);
     YamlTexts own = is_head(layer) ? heads.own[head++] : layer_texts(layer.attributes, usual);
-    if (predicts[i]) own[0].second = "auto";
+    if (predicts[i] && std::holds_alternative<ConvAttributes>(layer.attributes)) own[0].second = "auto";
     fields.insert(fields.end(), own.begin(), own.end());
     text += "  - " + Model::kind(layer) + ": " + flow(fields);
     if (with_lines) text += "  # line " + layer.where.substr(layer.where.rfind(':') + 1);

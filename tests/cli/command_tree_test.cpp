@@ -23,12 +23,12 @@ TEST_F(CommandTree, HasTheCommands) {
     commands.push_back(words);
     EXPECT_FALSE(command.get_description().empty()) << words;
   });
-  EXPECT_EQ(commands,
-            (std::vector<std::string>{
-                "train",        "tune",         "eval",       "detect",     "export",     "bench",
-                "memory",       "config",       "data",       "data check", "data stats", "data show",
-                "data anchors", "data convert", "data shard", "data split", "data synth", "import",
-                "doctor",       "compare",      "models",     "download",   "completion", "manual"}));
+  EXPECT_EQ(commands, (std::vector<std::string>{
+                          "train",      "tune",       "eval",       "detect",       "export",
+                          "prune",      "bench",      "memory",     "config",       "data",
+                          "data check", "data stats", "data show",  "data anchors", "data convert",
+                          "data shard", "data split", "data synth", "import",       "doctor",
+                          "compare",    "models",     "download",   "completion",   "manual"}));
 }
 
 TEST_F(CommandTree, EveryOptionSaysWhatItDoesAndWhatItTakes) {

@@ -51,6 +51,7 @@ TEST(JsonAnswers, HaveTheDocumentedKeysAndNoOthers) {
            {"bench --data", {"bench", "--data", "run.yaml", "--workers", "1", "--seconds", "0.05"}},
            {"models", {"models"}},
            {"memory", {"memory", "model.yaml", "--batch", "2", "--size", "64", "--device-memory", "16MiB"}},
+           {"prune", {"prune", "--weights", "weights.safetensors", "--out", "small"}},
            {"data stats", {"data", "stats", "run.yaml"}},
            {"data anchors", {"data", "anchors", "run.yaml"}}}) {
     SCOPED_TRACE(answer.name);

@@ -47,6 +47,7 @@ TEST_F(Streams, AreTheSameInEveryCommand) {
   expect({"detect", "--weights", weights, "--source", "data/images/val"},
          {" ms\n", "in 4 images", "Pictures: "}, {"images/s; ms an image"});
   expect({"export", "--weights", weights, "--format", "onnx", "--out", "a.onnx"}, {"Wrote a.onnx"});
+  expect({"prune", "--weights", weights, "--out", "small", "--keep", "0.9"}, {"parameters", "Fine-tune it"});
   expect({"export", "--describe", "a.onnx"}, {"circle"});
   expect({"compare", "runs/run", "runs/run"}, {"run", "Plot of the curves"});
   expect({"memory", "model.yaml", "--batch", "1", "--size", "64"}, {"peak"});

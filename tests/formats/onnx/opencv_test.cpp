@@ -6,6 +6,7 @@
 #include "formats/onnx/model.h"
 #include "tests/formats/realistic_model.h"
 #include "tests/layers/every_layer.h"
+#include "tests/layers/pruned.h"
 
 namespace brightnet::testing {
 namespace {
@@ -105,6 +106,13 @@ TEST(OnnxInOpenCv, YoloV7TinyOfDarknetDetectsTheSame) {
   if (!std::filesystem::exists(file))
     GTEST_SKIP() << "the folder shared/darknet-cfg is not beside the project";
   expect_opencv_detects_the_same(imported_model(import_darknet(file), 20), 192, 0.6f);
+}
+
+TEST(OnnxInOpenCv, PrunedNetworksDetectTheSame) {
+  for (const Model& model : {shipped_model("yolov4-tiny", 20), every_layer_model()}) {
+    const CoupledChannels coupled = couple_channels(model);
+    expect_opencv_detects_the_same(without_channels(model, coupled, random_removal(coupled, 1)), 128, 0.3f);
+  }
 }
 
 TEST(OnnxInOpenCv, EveryImageOfABatchIsTreatedAlike) {

@@ -30,6 +30,20 @@ TEST(ModelWriter, ShippedModelsReadBack) {
     expect_reads_back(shipped_model(name, 3));
 }
 
+// Its filters do not follow from the head: they are written.
+TEST(ModelWriter, AHeadThatReadsASumReadsBack) {
+  expect_reads_back(model_of(R"(
+name: sum
+head: {anchors: [[10, 12]]}
+layers:
+  - conv: {name: a, filters: 7, size: 1}
+  - conv: {name: b, filters: 7, size: 1}
+  - shortcut: {from: [a, b]}
+  - yolo: {mask: [0]}
+)",
+                             2));
+}
+
 TEST(ModelWriter, SaysWhatHeadsShareOnceAndTheRestWhereItBelongs) {
   const Model model = model_of(R"(
 name: two-heads

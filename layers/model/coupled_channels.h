@@ -1,0 +1,34 @@
+// Which channels of a network can only be removed together, for structured pruning (as Fang et al. 2023, "DepGraph: Towards
+// Any Structural Pruning", for these kinds of layers): an output channel of a convolution, whatever reads it, and whatever is
+// added to it or multiplied by it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "layers/model/model.h"
+
+namespace brightnet {
+
+struct CoupledChannels {
+  /// For each layer the set of each channel of its output. Channels of one set are removed together or not at all.
+  std::vector<std::vector<int>> sets;
+  /// For each set why it must stay, "read by head32" or "joined to the image"; empty: it can be removed.
+  std::vector<std::string> kept_for;
+
+  /// The set of a channel of an entry of a layer's inputs.
+  int set_of(int input, int channel) const {
+    return input == network_input ? channel : sets[static_cast<size_t>(input)][static_cast<size_t>(channel)];
+  }
+};
+
+CoupledChannels couple_channels(const Model& model);
+
+/// Whether a convolution has filters of their own for each of its input channels.
+bool is_depthwise(const Model& model, const LayerDescription& layer);
+
+/// The model without the channels of the sets that are true in `removed`, none of which is kept for anything. The layers
+/// keep their names and their order.
+Model without_channels(const Model& model, const CoupledChannels& coupled, const std::vector<bool>& removed);
+
+}  // namespace brightnet

@@ -1,0 +1,66 @@
+// Structured pruning: which channels of a network are removed, and the values of the network that is left.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "layers/model/coupled_channels.h"
+#include "layers/parameters.h"
+
+namespace brightnet {
+
+/// What says how much a filter matters.
+enum class FilterImportance : uint8_t {
+  norm,   ///< L2 norm of its weights (Li et al. 2017, "Pruning Filters for Efficient ConvNets")
+  scale,  ///< |scale| of its batch-norm (Liu et al. 2017, "Learning Efficient Convolutional Networks through Network Slimming")
+  taylor  ///< Σ |w · ∂L/∂w| of its weights (Molchanov et al. 2019, "Importance Estimation for Neural Network Pruning")
+};
+constexpr std::string_view enum_name(FilterImportance importance) {
+  switch (importance) {
+    case FilterImportance::norm: return "norm";
+    case FilterImportance::scale: return "scale";
+    case FilterImportance::taylor: return "taylor";
+  }
+  return {};
+}
+
+/// Whether it is measured in backward passes.
+constexpr bool needs_gradients(FilterImportance importance) {
+  switch (importance) {
+    case FilterImportance::norm:
+    case FilterImportance::scale: return false;
+    case FilterImportance::taylor: return true;
+  }
+  return true;
+}
+
+/// For each layer the importance of its filters, as shares of the layer's sum; empty for a layer that has none, or nothing
+/// that this could be told from. `values` are those of `layout`; for `taylor`, Σ |w · ∂L/∂w| of each of them.
+std::vector<std::vector<double>> filter_importances(const Model& model, const ParameterLayout& layout,
+                                                    std::span<const float> values, FilterImportance by);
+
+struct PruningTarget {
+  double keep = 0.5;     ///< of the FLOP, in (0, 1]
+  int multiple = 8;      ///< of the channels that are left of a layer
+  InputSize size = 416;  ///< at which FLOP are counted
+};
+
+/// What is left of the FLOP is `keep` of them, or a little less or more: by this share of it at most, where the network permits.
+constexpr double pruning_tolerance = 0.02;
+/// Channels of a layer that are left at least, and an eighth of them.
+constexpr int fewest_channels = 8;
+
+/// Which sets are removed to come to `target`: step by step those whose importance, as a share of what is left of their group,
+/// is least for the FLOP that they save.
+std::vector<bool> choose_removed(const Model& model, const CoupledChannels& coupled,
+                                 const std::vector<std::vector<double>>& importances,
+                                 const PruningTarget& target);
+
+/// The values of `pruned`, the layout of without_channels(), from those of `layout`.
+std::vector<float> values_without_channels(const Model& model, const ParameterLayout& layout,
+                                           std::span<const float> values, const CoupledChannels& coupled,
+                                           const std::vector<bool>& removed, const ParameterLayout& pruned);
+
+}  // namespace brightnet
