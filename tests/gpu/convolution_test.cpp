@@ -3,6 +3,7 @@
 // the first variant that has an engine, which is the one with most fused. What timing chooses is
 // tests/gpu/engine_choice_test.cpp's.
 #include <cmath>
+#include <utility>
 
 #include <gtest/gtest.h>
 

@@ -205,8 +205,18 @@ void Trainer::adopt_state(const StepState& seen) {
   const int64_t step = seen.applied + seen.skipped;
   if (step < before.applied + before.skipped) return;
   progress_.state = seen;
-  if (seen.skipped == before.skipped || !leads()) return;
-  if (step_.optimizer().scales_loss()) {
+  if (!leads()) return;
+  const bool scales = step_.optimizer().scales_loss();
+  if (scales && before.applied == 0) {
+    // fp16 begins with a scale that is too large, and comes down to the largest that fits.
+    if (seen.applied > 0 && seen.skipped > 0) {
+      log::info("The loss scale was found in {} steps that changed nothing: {:g}.", seen.skipped,
+                seen.loss_scale);
+    }
+    return;
+  }
+  if (seen.skipped == before.skipped) return;
+  if (scales) {
     log::warn(
         "The gradient of step {} overflowed under a loss scale of {:g}: the step is skipped and the scale is "
         "now {:g}. An occasional overflow is normal: this is how the scale is found.",

@@ -83,6 +83,22 @@ TEST(Overflows, AreSkippedAndMoveTheLossScale) {
   EXPECT_EQ(scales, (std::vector<double>{16384, 32768, 65536}));
 }
 
+TEST(Overflows, BeforeTheFirstGoodStepAreSaidOnce) {
+  SmallRun run;
+  const RunConfig config = run.load({"train.epochs=3", "optimizer.loss_scale=65536"});
+  SmallTraining training(config, run.folder() / "out", false, overflowing({0, 1, 2, 5}));
+  Trainer trainer = training.make();
+  const Logged logged;
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+  EXPECT_EQ(trainer.progress().state.skipped, 4);
+  EXPECT_NE(logged.text().find("The loss scale was found in 3 steps that changed nothing: 8192."),
+            std::string::npos)
+      << logged.text();
+  EXPECT_NE(logged.text().find("step 6 overflowed under a loss scale of 8192"), std::string::npos)
+      << logged.text();
+  EXPECT_EQ(logged.text().find("step 1 overflowed"), std::string::npos) << logged.text();
+}
+
 TEST(Overflows, AreNotNeededForTheSameWeightsUnderALossScale) {
   // Scales are powers of two: they change exponents and no mantissa.
   SmallRun run;
