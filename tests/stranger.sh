@@ -258,6 +258,8 @@ step 2 "no data set was named" brightnet eval --weights best.onnx
 step 0 "mAP@0.5" brightnet eval mine.yaml --weights best.onnx --no-plots
 step 0 "in 16 images" brightnet detect --weights best.onnx --source shapes/images/val --no-save
 step 0 "mAP@0.5" brightnet eval --weights runs/mine --augment --no-plots
+step 0 "Fine-tune it|brightnet train --model" brightnet prune --weights runs/mine --keep 0.7 --out smaller
+step 0 "mAP@0.5" brightnet eval mine.yaml --weights smaller/weights.safetensors --no-plots
 mkdir -p empty && cd empty
 step 2 "there is nothing to resume|There is no run below runs/" brightnet train --resume
 cd ..

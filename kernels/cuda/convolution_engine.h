@@ -39,6 +39,7 @@ class ConvolutionEngines {
 
   const CudnnOptions& options() const { return options_; }
   bool is_reproducible() const { return options_.selection == EngineSelection::reproducible; }
+  bool is_timed() const { return options_.selection == EngineSelection::fastest; }
 
   /// A pass that wants an engine.
   struct Pass {
