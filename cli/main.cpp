@@ -162,8 +162,9 @@ int check_standard_output(int code) {
   if (std::cout && std::fflush(stdout) == 0) return code;
   // The reader has seen enough (`| head`); commands that go on without one, as `train` does, ignore SIGPIPE.
   if (lost_its_reader()) return code;
-  const int failed =
-      fail(ExitCode::input, "standard output could not be written. Is the disk full, or was it closed?");
+  const int failed = fail(
+      ExitCode::input,
+      "standard output could not be written. Is the disk full, was it closed, or is there no more memory?");
   return code == 0 ? failed : code;
 }
 

@@ -207,7 +207,8 @@ ConvolutionFactory cudnn_convolutions(const CudnnOptions& options) {
   return [engines = std::make_shared<ConvolutionEngines>(options)](
              const ConvolutionSpec& spec, cudaStream_t stream) -> std::unique_ptr<Convolution> {
     ConvolutionSpec own = spec;
-    // cuDNN says of these engines that their result is the same in every run. On an H200, it was not.
+    // In fp16, where cuDNN has these engines, two runs on an H200 had different bits (docs/measurements/gpu_h200.md). That
+    // they are why is not proved.
     if (engines->is_reproducible()) own.statistics = false;
     return std::make_unique<CudnnConvolution>(own, stream, engines);
   };
