@@ -12,7 +12,7 @@
 namespace brightnet {
 
 struct BenchmarkOptions {
-  std::string model = {};  ///< a name, or the YAML of a model or of a run
+  std::string model = {};  ///< a name, or the YAML of a model or of a run; for inference also weights
   std::string data = {};   ///< of the loader: as Configuration::data, or a run's YAML
   std::vector<std::string> settings = {};
   std::string device = "auto";  ///< as in DeviceOptions
@@ -31,6 +31,8 @@ struct BenchmarkOptions {
 
 /// Measures a training step, relative to its bare convolutions, and of each layer.
 BRIGHTNET_PUBLIC Answer benchmark_step(const BenchmarkOptions& options);
+/// Measures a network alone, in use: from the pixels of a batch to its predictions, and each layer.
+BRIGHTNET_PUBLIC Answer benchmark_inference(const BenchmarkOptions& options);
 /// The bandwidth of all other operations, relative to a memory copy.
 BRIGHTNET_PUBLIC Answer benchmark_kernels(const BenchmarkOptions& options);
 /// Measures the loader on the training images of a data set, relative to decoding them.

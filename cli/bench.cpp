@@ -10,7 +10,7 @@ namespace {
 
 struct BenchArguments {
   std::string json;
-  bool kernels = false, traffic = false;
+  bool kernels = false, traffic = false, inference = false;
   BenchmarkOptions options;
 };
 
@@ -34,11 +34,13 @@ int bench(BenchArguments arguments, const char* first_key, Answer (*measure)(con
 
 void add_bench(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "bench", "measure the speed of a training step, of single operations, or of the loader");
+      "bench",
+      "measure the speed of a training step, of a network in use, of single operations, or of the loader");
   const auto arguments = std::make_shared<BenchArguments>();
   BenchmarkOptions& options = arguments->options;
-  auto* model =
-      command->add_option("model", options.model, "a model's name, or the YAML of a model or of a run");
+  auto* model = command->add_option(
+      "model", options.model,
+      "a model's name, or the YAML of a model or of a run; with --inference also weights");
   model->type_name("NAME|MODEL.yaml");
   auto* data = command->add_option(
       "--data", options.data, "measure the loader on this run's data, or on a data set as `train` takes it");
@@ -48,14 +50,18 @@ void add_bench(CLI::App& app, Action& action) {
   kernels->excludes(model)->excludes(data);
   command->add_flag("--steps-only", options.steps_only, "skip the bare convolutions and the table of layers")
       ->needs(model);
+  auto* inference = command->add_flag("--inference", arguments->inference,
+                                      "measure the network in use instead, without its training");
+  inference->needs(model);
   command
       ->add_flag("--recompute", options.recompute,
                  "recompute activations in the backward pass, as train.recompute: activations")
-      ->needs(model);
+      ->needs(model)
+      ->excludes(inference);
   auto* traffic = command->add_flag(
       "--traffic", arguments->traffic,
       "count the bytes and operations of a training step on a GPU, from its plan: needs no GPU");
-  traffic->needs(model);
+  traffic->needs(model)->excludes(inference);
   command
       ->add_option("--card", options.card,
                    "with --traffic: the ceilings for its time, one of " + card_names() +
@@ -71,7 +77,9 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_option("--seconds", options.seconds, "measuring time for each precision, in seconds")
       ->check(above_zero());
   take_json(*command, arguments->json, "the results as JSON");
-  command->add_option("--precision", options.precision, "one or more of fp32, tf32, bf16, fp16")
+  command
+      ->add_option("--precision", options.precision,
+                   "one or more of fp32, tf32, bf16, fp16; with --inference also int8")
       ->type_name("P,...");
   take_device(*command, options.device);
   take_settings(*command, options.settings);
@@ -82,6 +90,7 @@ void add_bench(CLI::App& app, Action& action) {
     action = [=] {
       if (arguments->kernels) return bench(*arguments, "results", benchmark_kernels);
       if (arguments->traffic) return bench(*arguments, "model", count_step);
+      if (arguments->inference) return bench(*arguments, "model", benchmark_inference);
       return loader ? bench(*arguments, "loader", benchmark_loader)
                     : bench(*arguments, "model", benchmark_step);
     };

@@ -13,10 +13,12 @@
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/grouped_weights.h"
+#include "kernels/cpu/images_at_once.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/quantized_convolution.h"
 #include "kernels/cpu/shared_convolution.h"
 #include "kernels/cpu/weight_layout.h"
+#include "kernels/cpu/winograd_convolution.h"
 
 namespace brightnet::cpu {
 namespace {
@@ -155,19 +157,13 @@ class OneDnnConvolution : public Convolution {
   }
 
  private:
-  static dnnl::primitive_attr user_scratchpad() {
-    dnnl::primitive_attr attr;
-    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    return attr;
-  }
-
   dnnl::convolution_forward::primitive_desc make_forward(const onednn::ConvolutionGeometry& without_bias) {
     onednn::ConvolutionGeometry geometry = without_bias;
     if (spec_.bias) {
       geometry.bias = {{spec_.output.c}, memory::data_type::f32, memory::format_tag::x};
       bias_ = memory(geometry.bias, engine(), nullptr);
     }
-    dnnl::primitive_attr attr = user_scratchpad();
+    dnnl::primitive_attr attr = onednn::user_scratchpad();
     const auto activation = onednn::fused_activation(spec_.activation);
     activates_after_ = spec_.activation != Activation::linear && !activation;
     dnnl::post_ops fused;
@@ -187,7 +183,7 @@ class OneDnnConvolution : public Convolution {
   void make_backward(const onednn::ConvolutionGeometry& geometry,
                      const dnnl::convolution_forward::primitive_desc& hint, const memory::dims& weight_dims) {
     if (spec_.input_gradient) {
-      const auto desc = onednn::backward_data(engine(), geometry, hint, user_scratchpad());
+      const auto desc = onednn::backward_data(engine(), geometry, hint, onednn::user_scratchpad());
       backward_data_.make(desc, dnnl::convolution_backward_data(desc));
       const bool shared = desc.weights_desc() == hint.weights_desc();
       if (!shared) backward_weights_copy_.emplace(spec_, desc.weights_desc());
@@ -199,7 +195,7 @@ class OneDnnConvolution : public Convolution {
     }
     onednn::ConvolutionGeometry to_weights = geometry;
     to_weights.weights = {weight_dims, memory::data_type::f32, memory::format_tag::any};
-    const auto desc = onednn::backward_weights(engine(), to_weights, hint, user_scratchpad());
+    const auto desc = onednn::backward_weights(engine(), to_weights, hint, onednn::user_scratchpad());
     backward_weights_.make(desc, dnnl::convolution_backward_weights(desc));
     gradient_.emplace(spec_, desc.diff_weights_desc());
     backward_weights_arguments_ = {{DNNL_ARG_SRC, input_},
@@ -224,23 +220,12 @@ class OneDnnConvolution : public Convolution {
   std::unordered_map<int, memory> forward_arguments_, backward_data_arguments_, backward_weights_arguments_;
 };
 
-/// Images of a forward-only plan that are cast and convolved together: as many as divide the batch
-/// and have fp32 copies that stay in a core's cache. Training's passes need the batch as a whole, for
-/// the weights' gradient.
-int images_at_once(const ConvolutionSpec& spec) {
-  constexpr size_t cached = size_t{8} << 20;
-  if (spec.training) return spec.input.n;
-  const size_t image = (spec.input.count() + spec.output.count()) * sizeof(float) / spec.input.n;
-  int images = spec.input.n;
-  while (images > 1 && (spec.input.n % images != 0 || static_cast<size_t>(images) * image > cached)) --images;
-  return images;
-}
-
 /// bf16 activations around an fp32 convolution, for CPUs on which that is faster.
 class CastingConvolution : public Convolution {
  public:
+  /// The copies stay in a core's cache.
   explicit CastingConvolution(const ConvolutionSpec& spec)
-      : spec_(spec), images_(images_at_once(spec)), inner_(in_f32(spec, images_)) {}
+      : spec_(spec), images_(images_at_once(spec, size_t{8} << 20)), inner_(in_f32(spec, images_)) {}
 
   size_t weight_bytes() const override { return inner_.weight_bytes(); }
   size_t workspace_bytes() const override {
@@ -254,9 +239,9 @@ class CastingConvolution : public Convolution {
   void prepare(const float* master) override { inner_.prepare(master); }
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
     for (int image = 0; image < spec_.input.n; image += images_) {
-      cast(images_from(x, image), input_);
+      cast(images_of(x, image, images_), input_);
       inner_.forward(input_, bias, output_);
-      cast(output_, images_from(y, image));
+      cast(output_, images_of(y, image, images_));
     }
   }
   void backward_data(const Tensor& dy, const Tensor& dx) override {
@@ -279,15 +264,6 @@ class CastingConvolution : public Convolution {
     spec.input.n = spec.output.n = images;
     return spec;
   }
-  /// The `images_` images from this one on of a dense tensor.
-  Tensor images_from(const Tensor& tensor, int image) const {
-    Tensor part = tensor;
-    part.shape.n = images_;
-    part.data =
-        static_cast<std::byte*>(tensor.data) + static_cast<size_t>(image) * tensor.bytes() / tensor.shape.n;
-    return part;
-  }
-
   const ConvolutionSpec spec_;
   const int images_;
   OneDnnConvolution inner_;
@@ -319,11 +295,15 @@ std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) {
   if (spec.exchange && spec.training) return make_shared_convolution(spec);
   BRIGHTNET_CHECK(spec.type == DType::f32 || spec.type == DType::bf16, "the CPU computes in fp32 and bf16");
   if (spec.type == DType::bf16) return plan_bf16_convolution(spec, faster_bf16_products());
+  if (auto winograd = plan_winograd_convolution(spec)) return winograd;
   return std::make_unique<OneDnnConvolution>(spec);
 }
 
 std::unique_ptr<Convolution> plan_bf16_convolution(const ConvolutionSpec& spec, Bf16Products products) {
-  if (products == Bf16Products::in_fp32) return std::make_unique<CastingConvolution>(spec);
+  if (products == Bf16Products::in_fp32) {
+    if (auto winograd = plan_winograd_convolution(spec)) return winograd;
+    return std::make_unique<CastingConvolution>(spec);
+  }
   return std::make_unique<OneDnnConvolution>(spec);
 }
 

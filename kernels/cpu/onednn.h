@@ -31,6 +31,13 @@ struct ConvolutionGeometry {
   dnnl::memory::dims strides, padding;
 };
 
+/// Scratch memory is the caller's.
+inline dnnl::primitive_attr user_scratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
 /// A blocked memory layout: strides of the outer blocks, and the nested inner blocks as (dimension, size),
 /// outermost first.
 struct Blocking {
@@ -67,14 +74,12 @@ inline Blocking blocking_of(const dnnl::memory::desc& desc) {
   return blocking;
 }
 
-inline dnnl::convolution_forward::primitive_desc forward(const dnnl::engine& engine, bool training,
-                                                         const ConvolutionGeometry& g,
-                                                         const dnnl::primitive_attr& attr) {
+inline dnnl::convolution_forward::primitive_desc forward(
+    const dnnl::engine& engine, bool training, const ConvolutionGeometry& g, const dnnl::primitive_attr& attr,
+    dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct) {
   const auto kind = training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-  return {engine,        kind,      dnnl::algorithm::convolution_direct,
-          g.source,      g.weights, g.bias,
-          g.destination, g.strides, g.padding,
-          g.padding,     attr};
+  return {engine,        kind,      algorithm, g.source,  g.weights, g.bias,
+          g.destination, g.strides, g.padding, g.padding, attr};
 }
 
 /// `Convolution` is dnnl::convolution_backward_data or dnnl::convolution_backward_weights.
@@ -165,12 +170,12 @@ inline Blocking blocking_of(const dnnl::memory::desc& desc) {
   return blocking;
 }
 
-inline dnnl::convolution_forward::primitive_desc forward(const dnnl::engine& engine, bool training,
-                                                         const ConvolutionGeometry& g,
-                                                         const dnnl::primitive_attr& attr) {
+inline dnnl::convolution_forward::primitive_desc forward(
+    const dnnl::engine& engine, bool training, const ConvolutionGeometry& g, const dnnl::primitive_attr& attr,
+    dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct) {
   const auto kind = training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-  const dnnl::convolution_forward::desc desc(kind, dnnl::algorithm::convolution_direct, g.source, g.weights,
-                                             g.bias, g.destination, g.strides, g.padding, g.padding);
+  const dnnl::convolution_forward::desc desc(kind, algorithm, g.source, g.weights, g.bias, g.destination,
+                                             g.strides, g.padding, g.padding);
   return {desc, attr, engine};
 }
 
@@ -218,6 +223,16 @@ class ConvolutionScales {
 };
 
 #endif
+
+/// A forward pass for inference by Winograd's algorithm, if oneDNN has it for these operands on this CPU.
+inline std::optional<dnnl::convolution_forward::primitive_desc> winograd(const ConvolutionGeometry& g) {
+  try {
+    return forward(engine(), false, g, user_scratchpad(), dnnl::algorithm::convolution_winograd);
+  } catch (const dnnl::error& error) {
+    if (error.status != dnnl_unimplemented) throw;
+    return std::nullopt;
+  }
+}
 
 inline constexpr auto& backward_data = backward<dnnl::convolution_backward_data>;
 inline constexpr auto& backward_weights = backward<dnnl::convolution_backward_weights>;

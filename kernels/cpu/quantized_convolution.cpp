@@ -43,8 +43,7 @@ class QuantizedOneDnnConvolution : public Convolution {
     if (spec.bias) geometry.bias = {{spec.output.c}, memory::data_type::f32, memory::format_tag::x};
     geometry.strides = {spec.stride, spec.stride};
     geometry.padding = {spec.padding, spec.padding};
-    dnnl::primitive_attr attr;
-    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    dnnl::primitive_attr attr = onednn::user_scratchpad();
     scales_.describe(attr, activation_);
     const auto desc = onednn::forward(engine(), false, geometry, attr);
     primitive_ = dnnl::convolution_forward(desc);

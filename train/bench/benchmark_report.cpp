@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -7,8 +8,10 @@
 #include "core/host_memory.h"
 #include "core/json.h"
 #include "data/loader/benchmark.h"
+#include "detect/open_weights.h"
 #include "kernels/device/device.h"
 #include "train/bench/benchmark.h"
+#include "train/bench/inference_benchmark.h"
 #include "train/bench/kernel_benchmark.h"
 #include "train/setup/automatic_size.h"
 #include "train/setup/named_run.h"
@@ -24,9 +27,14 @@ std::vector<Precision> precisions(const std::string& list, Precision fallback) {
   std::vector<Precision> all;
   std::stringstream in(list);
   for (std::string name; std::getline(in, name, ',');) all.push_back(parse_precision(name));
+  return all;
+}
+
+std::vector<Precision> trainable_precisions(const std::string& list, Precision fallback) {
+  const std::vector<Precision> all = precisions(list, fallback);
   if (std::find(all.begin(), all.end(), Precision::int8) != all.end()) {
     throw InputError("int8 is a precision of inference, and what is measured here trains", "--precision",
-                     "Measure fp32, bf16 or fp16.");
+                     "Measure fp32, bf16 or fp16; or --inference, of weights that were quantised.");
   }
   return all;
 }
@@ -97,6 +105,68 @@ std::string step_table(const StepBenchmark& step) {
   return text;
 }
 
+Json inference_json(const InferenceBenchmark& inference) {
+  Json json{{"device", inference.device},
+            {"precision", std::string(enum_name(inference.precision))},
+            {"batch", inference.batch},
+            {"size", inference.size},
+            {"threads", inference.threads},
+            {"rounds", inference.rounds},
+            {"images_per_s", inference.images_per_second()},
+            {"ms", milliseconds(inference.seconds)},
+            {"least_ms", milliseconds(inference.least)},
+            {"gflops", inference.flops / inference.seconds / 1e9},
+            {"peak_bytes", inference.peak_bytes},
+            {"layers", Json::array()}};
+  for (const auto& layer : inference.layers) {
+    json["layers"].push_back({{"name", layer.name},
+                              {"kind", layer.kind},
+                              {"output", {layer.output.n, layer.output.h, layer.output.w, layer.output.c}},
+                              {"ms", milliseconds(layer.forward)},
+                              {"gflop", layer.flops / 1e9},
+                              {"implementation", layer.implementation}});
+  }
+  return json;
+}
+
+std::string inference_table(const InferenceBenchmark& inference, bool layers) {
+  std::string text;
+  if (layers) {
+    text = fmt::format("{:<24} {:<10} {:>18} {:>10} {:>10}  {}\n", "layer", "kind", "output (n,h,w,c)",
+                       "time", "GFLOP/s", "implementation");
+    for (const auto& layer : inference.layers) {
+      text += fmt::format(
+          "{:<24} {:<10} {:>18} {:>7.3f} ms {:>10}  {}\n", layer.name, layer.kind, to_string(layer.output),
+          milliseconds(layer.forward),
+          layer.flops > 0 ? fmt::format("{:.0f}", layer.flops / layer.forward / 1e9) : std::string("-"),
+          layer.implementation);
+    }
+    text += '\n';
+  }
+  return text + fmt::format(
+                    "inference, {} on {} with {} threads, batch {} at {}: median of {} rounds\n"
+                    "  {:.2f} images/s  {:.2f} ms, the quickest {:.2f}   {:.0f} GFLOP/s   peak {}\n",
+                    enum_name(inference.precision), inference.device, inference.threads, inference.batch,
+                    inference.size.described(), inference.rounds, inference.images_per_second(),
+                    milliseconds(inference.seconds), milliseconds(inference.least),
+                    inference.flops / inference.seconds / 1e9,
+                    format_bytes(static_cast<double>(inference.peak_bytes)));
+}
+
+/// Trained weights, or a model with its first values: the speed of either is the same.
+TrainedModel network_to_measure(const BenchmarkOptions& options) {
+  std::error_code failed;
+  if (options.model.ends_with(".safetensors") || std::filesystem::is_directory(options.model, failed))
+    return open_weights({.weights = weights_of_run(options.model)});
+  NamedModel named = read_model(options.model, options.settings, options.classes);
+  TrainedModel trained;
+  trained.model = std::move(named.model);
+  if (named.config.train.size.has_value()) trained.size = named.config.train.size;
+  trained.layout = ParameterLayout(trained.model);
+  trained.values = initial_parameters(trained.model, trained.layout, 1);
+  return trained;
+}
+
 Json rate_json(const Rate& rate) {
   return {{"per_s", rate.per_second}, {"per_cpu_s", rate.per_cpu_second}};
 }
@@ -121,7 +191,7 @@ Answer benchmark_step(const BenchmarkOptions& options) {
   how.steps_only = options.steps_only;
   std::string text;
   Json answer{{"model", named.model.name}, {"results", Json::array()}};
-  for (const Precision precision : precisions(options.precision, named.config.train.precision)) {
+  for (const Precision precision : trainable_precisions(options.precision, named.config.train.precision)) {
     how.precision = precision;
     // A new backend, so that peak_bytes is that of this precision.
     const auto backend = open_device(options.device, precision);
@@ -132,10 +202,25 @@ Answer benchmark_step(const BenchmarkOptions& options) {
   return {text, to_text(answer)};
 }
 
+Answer benchmark_inference(const BenchmarkOptions& options) {
+  const TrainedModel trained = network_to_measure(options);
+  const InputSize size = options.height > 0 ? InputSize(options.height, options.width) : InputSize(0);
+  std::string text;
+  Json answer{{"model", trained.model.name}, {"results", Json::array()}};
+  for (const Precision precision : precisions(options.precision, Precision::fp32)) {
+    const auto backend = open_device(options.device, precision);
+    InferenceNetwork network(trained, *backend, precision, std::max(1, options.batch), size);
+    const InferenceBenchmark measured = measure_inference(network, options.seconds);
+    add(text, inference_table(measured, !options.steps_only) + '\n', options);
+    answer["results"].push_back(inference_json(measured));
+  }
+  return {text, to_text(answer)};
+}
+
 Answer benchmark_kernels(const BenchmarkOptions& options) {
   std::string text;
   Json answer{{"results", Json::array()}};
-  for (const Precision precision : precisions(options.precision, Precision::fp32)) {
+  for (const Precision precision : trainable_precisions(options.precision, Precision::fp32)) {
     const auto backend = open_device(options.device, precision);
     const auto kernels = measure_kernels(*backend, precision, options.batch > 0 ? options.batch : 8);
     std::string table = fmt::format("{} in {}, relative to the bandwidth of a memory copy\n", backend->name(),

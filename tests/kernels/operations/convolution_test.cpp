@@ -145,9 +145,9 @@ TEST_P(ConvolutionTest, InferenceFusesBiasAndActivation) {
 }
 
 // Inference may take a batch in parts; their places in it must be right.
-TEST(Convolution, ABatchIsConvolvedAsItsImagesAre) {
+void expect_images_of_a_batch(const Case& batch) {
   for (const DType type : compute_types()) {
-    ConvolutionSpec whole = spec_of({{6, 160, 160, 8}, 16, 3, 1, 1}, type), single = whole;
+    ConvolutionSpec whole = spec_of(batch, type), single = whole;
     whole.training = single.training = false;
     single.input.n = single.output.n = 1;
     OwnedTensor x(whole.input, type), w = master_weights(whole), together(whole.output, type);
@@ -158,7 +158,7 @@ TEST(Convolution, ABatchIsConvolvedAsItsImagesAre) {
     of_batch.convolution->forward(*x, nullptr, *together);
     const size_t in = single.input.count(), out = single.output.count();
     OwnedTensor image(single.input, type), alone(single.output, type);
-    for (size_t i = 0; i < 6; ++i) {
+    for (size_t i = 0; i < static_cast<size_t>(batch.input.n); ++i) {
       for (size_t k = 0; k < in; ++k) image.set(k, x[i * in + k]);
       of_image.convolution->forward(*image, nullptr, *alone);
       for (size_t k = 0; k < out; ++k) {
@@ -168,6 +168,11 @@ TEST(Convolution, ABatchIsConvolvedAsItsImagesAre) {
       }
     }
   }
+}
+
+TEST(Convolution, ABatchIsConvolvedAsItsImagesAre) {
+  expect_images_of_a_batch({{6, 160, 160, 8}, 16, 3, 1, 1});
+  expect_images_of_a_batch({{4, 256, 256, 16}, 32, 3, 1, 1});
 }
 
 // An image's channels beside which the device has others: these are zero, and neither weights nor gradients know of them.
@@ -275,19 +280,20 @@ TEST(Convolution, OutputsWithoutWeightsAreZeroAndChangeNothing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, ConvolutionTest,
-                         ::testing::Values(Case{{2, 8, 8, 3}, 32, 3, 2, 1},     // the image
-                                           Case{{1, 13, 13, 64}, 32, 3, 1, 1},  // a body
-                                           Case{{3, 7, 5, 48}, 24, 1, 1, 0},
-                                           Case{{1, 13, 13, 32}, 255, 1, 1, 0},  // a head
-                                           Case{{2, 19, 19, 24}, 16, 3, 2, 1},
-                                           Case{{1, 1, 1, 17}, 5, 1, 1, 0}, Case{{1, 9, 9, 8}, 16, 5, 1, 2},
-                                           Case{{17, 5, 3, 8}, 16, 3, 1, 1},
-                                           Case{{2, 9, 7, 24}, 24, 3, 1, 1, 24},    // depthwise
-                                           Case{{1, 12, 12, 33}, 33, 5, 2, 2, 33},  // of an odd number
-                                           Case{{2, 8, 8, 128}, 128, 3, 1, 1, 32},  // ResNeXt
-                                           Case{{1, 6, 6, 12}, 18, 3, 2, 1, 3},     // groups of 4 to 6
-                                           Case{{1, 5, 5, 16}, 32, 1, 1, 0, 16}));  // two filters a channel
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, ConvolutionTest,
+    ::testing::Values(Case{{2, 8, 8, 3}, 32, 3, 2, 1},                                        // the image
+                      Case{{1, 13, 13, 64}, 32, 3, 1, 1},                                     // a body
+                      Case{{3, 7, 5, 48}, 24, 1, 1, 0}, Case{{1, 13, 13, 32}, 255, 1, 1, 0},  // a head
+                      Case{{2, 19, 19, 24}, 16, 3, 2, 1}, Case{{1, 1, 1, 17}, 5, 1, 1, 0},
+                      Case{{1, 9, 9, 8}, 16, 5, 1, 2}, Case{{17, 5, 3, 8}, 16, 3, 1, 1},
+                      Case{{2, 9, 14, 32}, 48, 3, 1, 1},       // Winograd's, in tiles of 2 × 2
+                      Case{{8, 15, 13, 64}, 32, 3, 1, 1},      // and of 4 × 4
+                      Case{{2, 9, 7, 24}, 24, 3, 1, 1, 24},    // depthwise
+                      Case{{1, 12, 12, 33}, 33, 5, 2, 2, 33},  // of an odd number
+                      Case{{2, 8, 8, 128}, 128, 3, 1, 1, 32},  // ResNeXt
+                      Case{{1, 6, 6, 12}, 18, 3, 2, 1, 3},     // groups of 4 to 6
+                      Case{{1, 5, 5, 16}, 32, 1, 1, 0, 16}));  // two filters a channel
 
 }  // namespace
 }  // namespace brightnet::testing
