@@ -4,18 +4,53 @@
 #include <fmt/ranges.h>
 
 #include "core/enum_names.h"
+#include "core/files.h"
 #include "core/host_memory.h"
 #include "core/json.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "formats/darknet/export.h"
 #include "formats/onnx/export.h"
+#include "formats/onnx/server_files.h"
 
 namespace brightnet {
 namespace {
 
 std::string description(const OnnxTensor& tensor) {
   return fmt::format("{} {} [{}]", tensor.name, tensor.type, fmt::join(tensor.shape, ", "));
+}
+
+OnnxOptions onnx_options(const OnnxExportOptions& options) {
+  const auto heads = enum_value<OnnxHeads>(options.heads);
+  if (!heads) throw InputError("there are no heads '" + options.heads + "'", "OnnxExportOptions::heads");
+  OnnxOptions onnx{.heads = *heads,
+                   .batch = options.batch,
+                   .opset = options.opset,
+                   .score = options.confidence,
+                   .iou = options.nms};
+  if (options.height > 0) onnx.size = InputSize(options.height, options.width);
+  return onnx;
+}
+
+OnnxSummary write_onnx(const Weights& weights, const std::filesystem::path& file,
+                       const OnnxOptions& options) {
+  const OnnxSummary summary = export_onnx(weights.trained(), options, file);
+  log::result("Wrote {}: {}, {}, opset {}, {} operators", file.string(), weights.model(),
+              format_bytes(static_cast<double>(summary.bytes)), options.opset, summary.nodes);
+  for (const OnnxTensor& input : summary.inputs) log::result("  input   {}", description(input));
+  for (const OnnxTensor& output : summary.outputs) log::result("  output  {}", description(output));
+  if (are_suppressed(options.heads) && read_onnx_metadata(file).suppression == NmsKind::diou) {
+    log::warn(
+        "The model uses DIoU-NMS, but ONNX's operator uses plain IoU and keeps fewer overlapping boxes. "
+        "Use --heads decoded if that matters.");
+  }
+  return summary;
+}
+
+Server server_named(const std::string& name) {
+  const auto server = enum_value<Server>(name);
+  if (!server) throw InputError("there is no server '" + name + "'", "export_for()");
+  return *server;
 }
 
 }  // namespace
@@ -28,25 +63,33 @@ std::vector<std::string> darknet_numbers() {
   return enum_names<DarknetNumbers>();
 }
 
+std::vector<std::string> servers() {
+  return enum_names<Server>();
+}
+
 void export_onnx(const Weights& weights, const std::filesystem::path& file,
                  const OnnxExportOptions& options) {
-  const auto heads = enum_value<OnnxHeads>(options.heads);
-  if (!heads) throw InputError("there are no heads '" + options.heads + "'", "OnnxExportOptions::heads");
-  OnnxOptions onnx{.heads = *heads,
-                   .batch = options.batch,
-                   .opset = options.opset,
-                   .score = options.confidence,
-                   .iou = options.nms};
-  if (options.height > 0) onnx.size = InputSize(options.height, options.width);
-  const OnnxSummary summary = export_onnx(weights.trained(), onnx, file);
-  log::result("Wrote {}: {}, {}, opset {}, {} operators", file.string(), weights.model(),
-              format_bytes(static_cast<double>(summary.bytes)), onnx.opset, summary.nodes);
-  for (const OnnxTensor& input : summary.inputs) log::result("  input   {}", description(input));
-  for (const OnnxTensor& output : summary.outputs) log::result("  output  {}", description(output));
-  if (are_suppressed(*heads) && read_onnx_metadata(file).suppression == NmsKind::diou) {
-    log::warn(
-        "The model uses DIoU-NMS, but ONNX's operator uses plain IoU and keeps fewer overlapping boxes. "
-        "Use --heads decoded if that matters.");
+  write_onnx(weights, file, onnx_options(options));
+}
+
+std::vector<std::filesystem::path> files_for(const std::string& server) {
+  const Server known = server_named(server);
+  std::vector<std::filesystem::path> files{network_place(known)};
+  for (const auto& [name, content] : server_files(known, "", {}, {}, {})) files.emplace_back(name);
+  return files;
+}
+
+void export_for(const std::string& server, const Weights& weights, const std::filesystem::path& folder,
+                const OnnxExportOptions& options) {
+  const Server known = server_named(server);
+  const OnnxOptions onnx = onnx_options(options);
+  check_for(known, onnx, !weights.trained().model.quantization.empty());
+  const std::filesystem::path file = folder / network_place(known);
+  const OnnxSummary network = write_onnx(weights, file, onnx);
+  const std::string name = std::filesystem::absolute(folder / "").parent_path().filename().string();
+  for (const auto& [place, content] : server_files(known, name, onnx, network, read_onnx_metadata(file))) {
+    write_atomically(folder / place, content);
+    log::result("Wrote {}", (folder / place).string());
   }
 }
 

@@ -29,6 +29,18 @@ BRIGHTNET_PUBLIC std::vector<std::string> onnx_heads();
 BRIGHTNET_PUBLIC void export_onnx(const Weights& weights, const std::filesystem::path& file,
                                   const OnnxExportOptions& options = {});
 
+/// The words for the server of export_for().
+BRIGHTNET_PUBLIC std::vector<std::string> servers();
+
+/// The files that export_for() writes, by their places in its folder.
+BRIGHTNET_PUBLIC std::vector<std::filesystem::path> files_for(const std::string& server);
+
+/// Writes a folder as a server reads it (docs/deploy.md): the network as export_onnx() does, and beside it the description
+/// that the server needs. "triton": FOLDER is a model of its repository and gives it its name. "deepstream": for nvinfer, with
+/// the source of the library that reads the network's predictions; confidence and nms are those of nvinfer.
+BRIGHTNET_PUBLIC void export_for(const std::string& server, const Weights& weights,
+                                 const std::filesystem::path& folder, const OnnxExportOptions& options = {});
+
 /// Whether this is a file of export_onnx().
 BRIGHTNET_PUBLIC bool is_onnx_export(const std::filesystem::path& file);
 

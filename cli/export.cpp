@@ -1,6 +1,7 @@
 // brightnet export: writes a trained network in formats of other programs.
 #include "brightnet/export.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 struct ExportArguments {
   WeightsFiles weights;
-  std::string format, out, describe;
+  std::string format, out, describe, server;
   std::string batch = "1", numbers;
   OnnxExportOptions onnx;
   QuantizationOptions quantization;
@@ -89,6 +90,27 @@ void export_as_onnx(const ExportArguments& arguments) {
   export_onnx(weights, file, options);
 }
 
+/// As triton or deepstream reads it: a folder, next to the weights or --out. The server chooses the batch, if nobody else did.
+void export_for_server(const ExportArguments& arguments) {
+  refuse_options(arguments.darknet_only, "--format darknet");
+  OnnxExportOptions options = arguments.onnx;
+  const bool batch_given = std::find(arguments.onnx_only.begin(), arguments.onnx_only.end(), "--batch") !=
+                           arguments.onnx_only.end();
+  options.batch = batch_given ? batch_of(arguments.batch) : 0;
+  if (arguments.server != "deepstream" && options.heads != "nms")
+    refuse_options(arguments.nms_only, "--heads nms and --for deepstream");
+  const fs::path folder =
+      arguments.out.empty() ? default_file(arguments, "").string() + "_" + arguments.server : arguments.out;
+  if (arguments.int8 && arguments.server == "deepstream")  // before it calibrates
+    refuse_options({"--int8"}, "--format onnx or safetensors, and --for triton");
+  for (const fs::path& place : files_for(arguments.server)) {
+    refuse_to_replace_inputs({folder / place}, inputs(arguments));
+    if (!arguments.force) refuse_to_replace(folder / place);
+  }
+  check_folder(folder, "--out");
+  export_for(arguments.server, open_weights_to_export(arguments), folder, options);
+}
+
 void export_as_safetensors(const ExportArguments& arguments) {
   refuse_options(arguments.darknet_only, "--format darknet");
   refuse_options(arguments.onnx_only, "--format onnx");
@@ -136,11 +158,15 @@ int export_network(ExportArguments arguments) {
     std::cout << describe_onnx(arguments.describe) << std::flush;
     return 0;
   }
+  if (!arguments.server.empty()) {
+    if (!arguments.format.empty() && arguments.format != "onnx") refuse_options({"--for"}, "--format onnx");
+    arguments.format = "onnx";
+  }
   if (arguments.weights.weights.empty() || arguments.format.empty()) {
     throw InputError(
         "no weights or no format given", "",
-        "Give --weights FILE and --format onnx, safetensors or darknet, or --describe an exported "
-        "file.");
+        "Give --weights FILE and --format onnx, safetensors or darknet, --for a server, or --describe an "
+        "exported file.");
   }
   if (!arguments.int8) refuse_options(arguments.int8_only, "--int8");
   if (arguments.int8 && arguments.quantization.data.empty()) {
@@ -149,7 +175,9 @@ int export_network(ExportArguments arguments) {
   }
   if (arguments.half && arguments.format != "safetensors") refuse_options({"--half"}, "--format safetensors");
   arguments.weights.weights = weights_file(arguments.weights.weights);
-  if (arguments.format == "onnx") {
+  if (!arguments.server.empty()) {
+    export_for_server(arguments);
+  } else if (arguments.format == "onnx") {
     export_as_onnx(arguments);
   } else if (arguments.format == "safetensors") {
     export_as_safetensors(arguments);
@@ -198,7 +226,12 @@ void add_export(CLI::App& app, Action& action) {
                    "onnx, safetensors (brightnet's own), or darknet (.cfg, .weights and .names; OpenCV reads "
                    "them too)")
       ->check(CLI::IsMember({"onnx", "safetensors", "darknet"}));
-  command->add_option("--out", arguments->out, "output file (default: next to the weights)")
+  command
+      ->add_option("--for", arguments->server,
+                   "ONNX in a folder as a server reads it, with its configuration: NVIDIA Triton's or "
+                   "DeepStream's")
+      ->check(CLI::IsMember(servers()));
+  command->add_option("--out", arguments->out, "output file, or folder (default: next to the weights)")
       ->type_name("FILE");
   command->add_flag("--force", arguments->force, "replace existing output files of any kind");
   command->add_flag("--half", arguments->half,
@@ -217,11 +250,14 @@ void add_export(CLI::App& app, Action& action) {
   onnx.push_back(command->add_option("--opset", arguments->onnx.opset, "ONNX opset version")
                      ->capture_default_str()
                      ->check(within(onnx_oldest_opset, onnx_newest_opset)));
-  nms.push_back(
-      command->add_option("--conf", arguments->onnx.confidence, "with --heads nms: confidence threshold")
-          ->capture_default_str()
-          ->check(within(0, 1)));
-  nms.push_back(command->add_option("--nms", arguments->onnx.nms, "with --heads nms: NMS IoU threshold")
+  nms.push_back(command
+                    ->add_option("--conf", arguments->onnx.confidence,
+                                 "with --heads nms or --for deepstream: confidence threshold")
+                    ->capture_default_str()
+                    ->check(within(0, 1)));
+  nms.push_back(command
+                    ->add_option("--nms", arguments->onnx.nms,
+                                 "with --heads nms or --for deepstream: NMS IoU threshold")
                     ->capture_default_str()
                     ->check(within(0, 1)));
   CLI::Option* numbers =
