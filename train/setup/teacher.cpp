@@ -10,6 +10,7 @@
 #include "core/sha256.h"
 #include "core/text.h"
 #include "detect/open_weights.h"
+#include "formats/darknet/weights.h"
 #include "formats/download/fetch.h"
 #include "formats/foreign_weights.h"
 #include "train/loop/memory.h"
@@ -78,6 +79,10 @@ void check_teacher(const RunConfig& config) {
   if (train.teacher.empty()) return;
   file_of(config);
   refuse_foreign_weights(train.teacher);
+  if (is_darknet_weights(train.teacher) && train.teacher_cfg.empty()) {
+    throw InputError("the teacher is darknet's weights, which do not contain a network description",
+                     config.where("train.teacher"), "Give its .cfg: --set train.teacher_cfg=FILE.cfg.");
+  }
   if (train.distill > 0 || train.distill_features > 0) return;
   throw InputError(
       "train.distill and train.distill_features are 0, so that nothing is learnt from train.teacher",
