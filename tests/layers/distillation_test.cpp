@@ -78,6 +78,40 @@ TEST(Distillation, RefusesATeacherOfOtherHeadsOrClassesNamingBoth) {
   expect_refused(student, model_of(teacher_yaml, 2), {"'master' has 2 classes", "'pupil'", "3 and 3"});
 }
 
+/// Sees the outputs of layers as they are computed.
+struct SeenOutputs : LayerObserver {
+  std::vector<std::vector<float>> outputs;
+  void output(int, const Tensor& y) override {
+    outputs.emplace_back(y.as<float>(), y.as<float>() + y.count());
+  }
+};
+
+TEST(Distillation, TheTeachersFeaturesStayUntilTheyAreRead) {
+  const auto backend = make_cpu_backend();
+  const Model model = model_of(teacher_yaml, 3);
+  const ParameterLayout layout(model);
+  std::vector<float> values = initial_parameters(model, layout, 1);
+  const Parameters parameters{.layout = &layout, .values = values.data()};
+  SeenOutputs seen;
+  NetworkSetup setup{.model = &model, .backend = backend.get(), .parameters = &parameters};
+  setup.height = setup.width = 64;
+  setup.mode = Mode::infer;
+  setup.observer = &seen;
+  setup.kept = {0, 1};
+  Network network(setup);
+  const DeviceBuffer arena(*backend, network.memory().arena());
+  network.bind(arena.data());
+  const std::vector<uint8_t> pixels(size_t{64} * 64 * 3, 77);
+  network.set_pixels(pixels.data());
+  network.infer();
+  for (const int layer : setup.kept) {
+    const Tensor kept = network.output(layer);
+    EXPECT_EQ(std::vector<float>(kept.as<float>(), kept.as<float>() + kept.count()),
+              seen.outputs[static_cast<size_t>(layer)])
+        << layer;
+  }
+}
+
 /// A student, its teacher, and what it loses against it and the ground truth.
 class TaughtNetwork {
  public:
