@@ -1,5 +1,6 @@
 #include "brightnet/prune.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -25,10 +26,24 @@
 namespace brightnet {
 namespace {
 
+constexpr const char* automatic = "auto";
+
 FilterImportance parse_importance(const std::string& word) {
   if (const auto importance = enum_value<FilterImportance>(word)) return *importance;
   throw InputError("there is no importance '" + word + "'", "--by",
-                   fmt::format("There are {}.", fmt::join(channel_importances(), ", ")));
+                   fmt::format("There are {}, {}.", automatic, fmt::join(channel_importances(), ", ")));
+}
+
+/// Measured in docs/deploy.md.
+FilterImportance importance_of(const PruningOptions& options, const Model& model) {
+  if (options.by != automatic) return parse_importance(options.by);
+  if (!options.data.empty()) return FilterImportance::taylor;
+  const bool has_scales =
+      std::any_of(model.layers.begin(), model.layers.end(), [](const LayerDescription& layer) {
+        const auto* conv = std::get_if<ConvAttributes>(&layer.attributes);
+        return conv && conv->batch_norm;
+      });
+  return has_scales ? FilterImportance::scale : FilterImportance::norm;
 }
 
 void check(const PruningOptions& options) {
@@ -38,7 +53,7 @@ void check(const PruningOptions& options) {
   }
   if (options.multiple < 1)
     throw InputError(fmt::format("'multiple' is {} and must be at least 1", options.multiple), "--multiple");
-  if (needs_gradients(parse_importance(options.by)) && options.data.empty()) {
+  if (options.by != automatic && needs_gradients(parse_importance(options.by)) && options.data.empty()) {
     throw InputError(
         "the importance '" + options.by + "' is measured on training images, and no data were given", "--by",
         "Give --data: what the network was trained on, or another --by.");
@@ -62,7 +77,7 @@ std::vector<float> taylor_sums(const TrainedModel& trained, const std::string& d
   const Dataset images = training_images(config, read_split(config, Split::train));
   if (images.classes != trained.classes) {
     throw InputError("these data have other classes than the weights, or in another order", data,
-                     "Give what the network was trained on, or choose --by norm.");
+                     "Give what the network was trained on, or choose --by scale.");
   }
   Loader::Setup setup;
   setup.dataset = &images;
@@ -118,6 +133,7 @@ size_t bytes_of(const ParameterLayout& layout) {
 /// What was made of a network.
 struct Pruning {
   TrainedModel before, after;
+  FilterImportance by = FilterImportance::norm;
   /// For each layer why all of its channels had to stay; empty where they could go.
   std::vector<std::string> whole = {};
 
@@ -133,7 +149,7 @@ std::string reason_to_stay(const CoupledChannels& coupled, const std::vector<int
 }
 
 Pruning prune_network(TrainedModel trained, const PruningOptions& options) {
-  const FilterImportance by = parse_importance(options.by);
+  const FilterImportance by = importance_of(options, trained.model);
   const CoupledChannels coupled = couple_channels(trained.model);
   const auto importances =
       filter_importances(trained.model, trained.layout,
@@ -147,7 +163,7 @@ Pruning prune_network(TrainedModel trained, const PruningOptions& options) {
   left.values =
       values_without_channels(trained.model, trained.layout, trained.values, coupled, removed, left.layout);
   for (const char* of_the_whole : {"AP", "AP50"}) left.training.erase(of_the_whole);
-  Pruning pruning{.before = std::move(trained), .after = std::move(left)};
+  Pruning pruning{.before = std::move(trained), .after = std::move(left), .by = by};
   pruning.after.training["pruned"] = fmt::format("{:.1f} % of the FLOP are left", 100 * pruning.kept());
   for (size_t i = 0; i < importances.size(); ++i)
     pruning.whole.push_back(reason_to_stay(coupled, coupled.sets[i], !importances[i].empty()));
@@ -174,7 +190,8 @@ std::string text_of(const Pruning& pruning) {
                         100 * after / before);
   };
   const TrainedModel &before = pruning.before, &after = pruning.after;
-  text += fmt::format("\n{:<24} {:>12} {:>12} {:>9}\n", "", "before", "after", "left");
+  text += fmt::format("\nby importance: {}\n{:<24} {:>12} {:>12} {:>9}\n", enum_name(pruning.by), "",
+                      "before", "after", "left");
   row("GFLOP at " + before.size.described(), flop_of(before), flop_of(after),
       [](double flop) { return fmt::format("{:.3f}", flop / 1e9); });
   row("parameters", static_cast<double>(before.layout.trainable_parameters()),
@@ -189,7 +206,7 @@ Json json_of(const Pruning& pruning, const PruningOptions& options) {
   const TrainedModel &before = pruning.before, &after = pruning.after;
   Json json{{"keep", options.keep},
             {"kept", pruning.kept()},
-            {"by", options.by},
+            {"by", enum_name(pruning.by)},
             {"size", before.size},
             {"flop_before", flop_of(before)},
             {"flop_after", flop_of(after)},

@@ -16,8 +16,10 @@ struct PruningOptions {
   std::filesystem::path out = {};  ///< folder that the model and the weights are written to
   bool replace = false;            ///< existing files there, but never those that are read
   double keep = 0.5;               ///< of the FLOP at the weights' input size, in (0, 1]
-  std::string by = "norm";         ///< what says how much a channel matters: one of channel_importances()
-  int multiple = 8;                ///< of the channels that are left of a layer
+  /// What says how much a channel matters: one of channel_importances(), or "auto": "taylor" with data; without, "scale", or
+  /// "norm" for a network without batch-norm.
+  std::string by = "auto";
+  int multiple = 8;       ///< of the channels that are left of a layer
   std::string data = {};  ///< for "taylor": as in dataset.h; images of its split `train` are looked at
 };
 

@@ -38,13 +38,15 @@ void add_prune(CLI::App& app, Action& action) {
   command->add_option("--keep", options.keep, "share of the FLOP that is left, above 0 and at most 1")
       ->capture_default_str()
       ->type_name("SHARE");
+  std::vector<std::string> importances = channel_importances();
+  importances.insert(importances.begin(), options.by);
   command
       ->add_option(
           "--by", options.by,
           "what says how much a channel matters. norm: its filters' L2 norm; scale: batch-norm's scale; taylor: "
-          "weights times gradients on training images of --data")
+          "weights times gradients on training images of --data; auto: taylor with --data, else scale")
       ->capture_default_str()
-      ->check(CLI::IsMember(channel_importances()));
+      ->check(CLI::IsMember(importances));
   take_data(*command, options.data);
   command
       ->add_option("--multiple", options.multiple,

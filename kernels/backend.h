@@ -21,6 +21,7 @@
 #include "kernels/batch_norm.h"
 #include "kernels/convolution.h"
 #include "kernels/device.h"
+#include "kernels/distillation.h"
 #include "kernels/math/activation.h"
 #include "kernels/max_pool.h"
 #include "kernels/optimizer.h"
@@ -152,6 +153,12 @@ class Backend : public Device {
   /// order of row, column, anchor, class.
   virtual void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
                            std::span<std::vector<Detection>> detections, void* workspace) = 0;
+
+  // Distillation (formulas in kernels/math/distillation.h); the workspace is distillation_workspace().
+  /// Adds to the gradient of a head's predictions that of their loss against a teacher's.
+  virtual void distill_predictions(const DistilledHeads& heads, const DistillationPass& pass) = 0;
+  /// Writes the gradient of features, dense as the teacher's are, that are to become the teacher's.
+  virtual void distill_features(const DistillationPass& pass) = 0;
 
   // Optimizer step (rules in kernels/math/optimizer.h and loss_scaler.h). Nothing here synchronizes; `state` and the ranges,
   // which ascend and do not overlap, are in device memory.

@@ -101,6 +101,14 @@ void Network::set_pixels(const uint8_t* pixels) {
   input_->set_pixels(pixels);
 }
 
+void Network::set_pixels(const Network& other) {
+  BRIGHTNET_CHECK(setup_.mode == Mode::infer && setup_.batch == other.setup_.batch &&
+                      setup_.size() == other.setup_.size() &&
+                      setup_.model->channels == other.setup_.model->channels,
+                  "pixels of other images");
+  input_->set_pixels(*other.input_);
+}
+
 void Network::set_values(const float* values) {
   BRIGHTNET_CHECK(setup_.mode == Mode::infer, "training takes whole batches");
   prepare_if_changed();  // may use the memory of x, so it comes first
@@ -222,8 +230,13 @@ void Network::run_backward(int from, int to, const GradientScale& scale, bool ac
         if (nodes_[k].rebuilt_before == i) rebuild(k);
       }
       if (node.head) {
-        node.head->loss(call_of(node, true), input_->truths(), scale, totals, static_assignment_);
+        const LayerCall call = call_of(node, true);
+        node.head->loss(call, input_->truths(), scale, totals, static_assignment_);
+        if (setup_.output_loss)
+          setup_.output_loss->loss(i, call.inputs[0], call.input_gradients[0], scale, totals);
       } else {
+        if (node.consumers.empty() && setup_.output_loss)
+          setup_.output_loss->loss(i, node.output_tensor, node.output_gradient, scale, totals);
         layers_[i]->backward(call_of(node, true), accumulate);
         if (node.convolution) node.convolution->append_rounded_gradients(rounded);
       }

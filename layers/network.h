@@ -28,6 +28,16 @@ class LayerObserver {
   virtual void output(int layer, const Tensor& y) = 0;
 };
 
+/// What a training network learns besides its heads' loss (layers/distillation.h). The calls are made in the backward pass,
+/// and may be recorded: they queue operations on memory that stays where it is.
+class OutputLoss {
+ public:
+  virtual ~OutputLoss() = default;
+  /// Of a head's predictions, to whose gradient it adds; and of an output that no layer reads, whose gradient it writes.
+  virtual void loss(int layer, const Tensor& output, const Tensor& gradient, const GradientScale& scale,
+                    LossTotals* totals) = 0;
+};
+
 struct NetworkSetup {
   const Model* model = nullptr;
   Backend* backend = nullptr;
@@ -47,6 +57,9 @@ struct NetworkSetup {
   bool simulates_int8 = false;
   /// Inference: sees what the layers compute.
   LayerObserver* observer = nullptr;
+  /// Inference: layers whose outputs stay after infer() until the next call, as those of heads do.
+  std::vector<int> kept = {};
+  OutputLoss* output_loss = nullptr;
 
   InputSize size() const { return {height, width}; }
 };
@@ -110,6 +123,8 @@ class Network {
 
   /// Inference: copies the pixels of a batch, which may change as soon as this returns.
   void set_pixels(const uint8_t* pixels);
+  /// The pixels that another network of as many images of this size has: those of its last batch, in the order of the queue.
+  void set_pixels(const Network& other);
   /// The same with values in [0, 1], for images that 8 bits would round.
   void set_values(const float* values);
 

@@ -36,6 +36,11 @@ void NetworkInput::set_pixels(const uint8_t* pixels) {
   has_values_ = false;
 }
 
+void NetworkInput::set_pixels(const NetworkInput& other) {
+  backend_.copy(places_[current_].data, other.places_[other.current_].data, image_.count());
+  has_values_ = false;
+}
+
 void NetworkInput::set_pixels_ahead(const uint8_t* pixels) {
   current_ = (current_ + 1) % places_.size();
   backend_.upload_ahead(places_[current_].data, pixels, image_.count());

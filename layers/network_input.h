@@ -21,6 +21,8 @@ class NetworkInput {
 
   void set_pixels(const uint8_t* pixels);
   void set_pixels_ahead(const uint8_t* pixels);
+  /// Copies them within the device, in the order of its queue.
+  void set_pixels(const NetworkInput& other);
   /// Of all images of the batch, or of the first few.
   void set_truths(std::span<const std::vector<Truth>> truths);
 

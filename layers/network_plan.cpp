@@ -215,12 +215,16 @@ void Network::plan_memory() {
     }
     if (!node.head && node.concat < 0 && node.shortcut < 0) {
       const int first = node.summand >= 0 ? node.summand : node.first_part < 0 ? i : node.first_part;
-      const int forward = last_forward(node.consumers, i), backward = last_backward(node.consumers);
+      const bool is_kept = std::count(setup_.kept.begin(), setup_.kept.end(), i) > 0;
+      const int forward = is_kept ? end : last_forward(node.consumers, i);
+      // What no layer reads is read by the loss that it has, right before its backward call.
+      const bool has_loss = training && node.needs_gradient && node.consumers.empty();
+      const int backward = has_loss ? backward_time(i) : last_backward(node.consumers);
       node.output = add(bytes, first, node.is_rebuilt ? forward : std::max(forward, backward));
       if (node.is_rebuilt) node.rebuilt = add(bytes, backward_time(node.rebuilt_before), backward);
       row.activation = bytes;
       if (training && node.needs_gradient) {
-        const int begin = backward_time(node.consumers.back());
+        const int begin = backward_time(has_loss ? i : node.consumers.back());
         if (node.gradient_input >= 0) {
           node.gradient = nodes_[node.gradient_input].gradient;
           lives[node.gradient].first = begin;

@@ -17,6 +17,7 @@
 #include "brightnet/log.h"
 #include "brightnet/memory.h"
 #include "brightnet/models.h"
+#include "brightnet/prune.h"
 #include "brightnet/threads.h"
 
 namespace brightnet::python {
@@ -235,6 +236,23 @@ NB_MODULE(_brightnet, m) {
         export_darknet(weights, folder, name, numbers);
       },
       nb::arg("weights"), nb::arg("folder"), nb::arg("name"), nb::arg("numbers"));
+  m.def(
+      "prune",
+      [](const std::filesystem::path& weights, const std::filesystem::path& cfg,
+         const std::filesystem::path& names, const std::filesystem::path& out, double keep,
+         const std::string& by, const std::string& data, int multiple, bool replace) {
+        const PruningOptions options{.weights = {weights, cfg, names, {}},
+                                     .out = out,
+                                     .replace = replace,
+                                     .keep = keep,
+                                     .by = by,
+                                     .multiple = multiple,
+                                     .data = data};
+        const auto made = done_beside<PrunedNetwork>([&] { return prune(options); });
+        return nb::make_tuple(made.answer.json, made.model, made.weights);
+      },
+      nb::arg("weights"), nb::arg("cfg"), nb::arg("names"), nb::arg("out"), nb::arg("keep"), nb::arg("by"),
+      nb::arg("data"), nb::arg("multiple"), nb::arg("replace"));
   m.attr("__version__") = BRIGHTNET_VERSION;
   m.attr("oldest_opset") = onnx_oldest_opset;
   add_detector(m);

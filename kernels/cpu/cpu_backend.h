@@ -74,6 +74,8 @@ class CpuBackend : public Backend {
 
   size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;
   void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override;
+  void distill_predictions(const DistilledHeads& heads, const DistillationPass& pass) override;
+  void distill_features(const DistillationPass& pass) override;
   size_t yolo_detect_workspace(const YoloHead&, const Shape&) const override { return 0; }
   void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
                    std::span<std::vector<Detection>> detections, void* workspace) override;

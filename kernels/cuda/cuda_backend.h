@@ -101,6 +101,8 @@ class CudaBackend : public Backend {
 
   size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;
   void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override;
+  void distill_predictions(const DistilledHeads& heads, const DistillationPass& pass) override;
+  void distill_features(const DistillationPass& pass) override;
   size_t yolo_detect_workspace(const YoloHead& head, const Shape& predictions) const override;
   void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
                    std::span<std::vector<Detection>> detections, void* workspace) override;

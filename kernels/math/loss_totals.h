@@ -21,6 +21,7 @@ struct LossTotals {
   /// Optimizer steps, those whose gradient was clipped, and the sum of the gradients' norms before clipping.
   /// Every rank counts the same, since the gradient is that of all ranks.
   double steps = 0, clipped = 0, norm = 0;
+  double distillation = 0;  ///< the weighted loss against a teacher (train.teacher)
 };
 
 /// What people are shown of it: the weighted parts per assigned prediction. Sums would rise while the network learns,
@@ -28,6 +29,7 @@ struct LossTotals {
 /// where images have different numbers of objects.
 struct MeanLoss {
   double box = 0, objectness = 0, classes = 0;
+  double distillation = 0;  ///< not part of the total: validation has none
 
   double total() const { return box + objectness + classes; }
 };
@@ -35,7 +37,7 @@ struct MeanLoss {
 /// Without an assigned prediction (no image has an object) the sums stay as they are.
 inline MeanLoss mean_loss(const LossTotals& totals) {
   const double count = totals.assigned > 0 ? totals.assigned : 1;
-  return {totals.box / count, totals.objectness / count, totals.classes / count};
+  return {totals.box / count, totals.objectness / count, totals.classes / count, totals.distillation / count};
 }
 
 BRIGHTNET_HD void add_loss(LossTotals& totals, const YoloLoss& loss) {
@@ -53,6 +55,7 @@ BRIGHTNET_HD void add_totals(LossTotals& totals, const LossTotals& more) {
   totals.iou += more.iou;
   totals.assigned += more.assigned;
   totals.images += more.images;
+  totals.distillation += more.distillation;
   totals.steps += more.steps;
   totals.clipped += more.clipped;
   totals.norm += more.norm;

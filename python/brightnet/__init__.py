@@ -14,7 +14,7 @@ can mend raises InputError or DeviceError, with the paragraph that the command p
 from brightnet._brightnet import DeviceError, Error, InputError, Weights, __version__
 from brightnet._data import Batch, Dataset, check
 from brightnet._detector import Detections, Detector
-from brightnet._models import export, memory, models, open_weights
+from brightnet._models import export, memory, models, open_weights, prune
 from brightnet._training import Run, evaluate, train
 from brightnet._values import ClassScores, Epoch, Evaluation, Metrics, Scores, Step
 
@@ -41,5 +41,6 @@ __all__ = [
     "memory",
     "models",
     "open_weights",
+    "prune",
     "train",
 ]

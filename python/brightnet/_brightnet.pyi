@@ -94,6 +94,17 @@ def export_onnx(
 ) -> None: ...
 def is_onnx_export(file: str | PathLike[str]) -> bool: ...
 def export_darknet(weights: Weights, folder: str | PathLike[str], name: str, numbers: str) -> None: ...
+def prune(
+    weights: str | PathLike[str],
+    cfg: str | PathLike[str],
+    names: str | PathLike[str],
+    out: str | PathLike[str],
+    keep: float,
+    by: str,
+    data: str,
+    multiple: int,
+    replace: bool,
+) -> tuple[str, pathlib.Path, pathlib.Path]: ...
 def draw_objects(
     image: NDArray[np.uint8],
     boxes: NDArray[np.float32],

@@ -106,3 +106,26 @@ def export(
         file.parent.mkdir(parents=True, exist_ok=True)
         _brightnet.export_darknet(opened, file.parent, file.stem, numbers)
     return file
+
+
+@_options.names_nearest
+def prune(
+    weights: StrPath,
+    out: StrPath,
+    *,
+    cfg: StrPath = "",
+    names: StrPath = "",
+    keep: float = 0.5,
+    by: Literal["auto", "norm", "scale", "taylor"] = "auto",
+    data: StrPath = "",
+    multiple: int = 8,
+    replace: bool = False,
+) -> dict[str, Any]:
+    """Removes channels of trained weights until a share `keep` of the FLOP is left, and writes the smaller network into the
+    folder `out`. Returns the JSON of `brightnet prune`, and besides `model`, the path of its YAML, and `weights`, to be trained
+    further: train(model=made["model"], weights=made["weights"]). `by` says what a channel matters (docs/deploy.md); "taylor",
+    and "auto" if it is given, looks at training images of `data`."""
+    answer, model, file = _brightnet.prune(
+        os.fspath(weights), os.fspath(cfg), os.fspath(names), os.fspath(out), keep, by, os.fspath(data), multiple, replace
+    )
+    return {**json.loads(answer), "model": model, "weights": file}

@@ -73,6 +73,10 @@ TEST_F(Prune, TakesTheGradientsOfTrainingImages) {
   EXPECT_EQ(Json::parse(prune(by_gradients).answer.json), taylor) << "the same again";
   by_gradients.by = "norm";
   EXPECT_EQ(Json::parse(prune(by_gradients).answer.json)["by"], "norm");
+  by_gradients.by = PruningOptions().by;
+  EXPECT_EQ(Json::parse(prune(by_gradients).answer.json), taylor) << "the default with data";
+  by_gradients.data.clear();
+  EXPECT_EQ(Json::parse(prune(by_gradients).answer.json)["by"], "scale") << "the default without";
 }
 
 TEST_F(Prune, SaysHowNearItCame) {

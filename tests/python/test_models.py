@@ -80,3 +80,18 @@ def test_the_help_of_everything_is_there():
     for name in brightnet.__all__:
         thing = getattr(brightnet, name)
         assert isinstance(thing, str) or thing.__doc__, name
+
+
+def test_prune_makes_what_the_command_makes(run, data, tmp_path):
+    made = brightnet.prune(run.weights, tmp_path / "ours", keep=0.6, by="norm")
+    arguments = ["--weights", run.weights, "--out", tmp_path / "theirs", "--keep", 0.6, "--by", "norm"]
+    theirs = json.loads(run_program("prune", *arguments, "--json", "-").stdout)
+    assert {**theirs, "model": made["model"], "weights": made["weights"]} == made
+    assert made["weights"].read_bytes() == (tmp_path / "theirs/weights.safetensors").read_bytes()
+    assert made["model"] == tmp_path / "ours/model.yaml" and made["model"].exists()
+    with pytest.raises(brightnet.InputError, match="exists"):
+        brightnet.prune(run.weights, tmp_path / "ours")
+    assert brightnet.prune(run.weights, tmp_path / "ours", replace=True)["by"] == "scale", "without data"
+    assert brightnet.prune(run.weights, tmp_path / "ours", data=data, replace=True)["by"] == "taylor"
+    with pytest.raises(brightnet.InputError, match="Did you mean keep"):
+        brightnet.prune(run.weights, tmp_path / "other", kep=0.5)

@@ -103,6 +103,19 @@ void resolve_weights(std::string& weights, const YamlValue& value, const fs::pat
   weights = weights_of_run(weights).string();
 }
 
+/// A file that has gone is an error of whoever opens it: a run that is over is read without its teacher.
+void resolve_teacher(TrainOptions& train, const YamlValue& section, const fs::path& folder) {
+  for (auto [path, key] :
+       {std::pair(&train.teacher, "teacher"), std::pair(&train.teacher_cfg, "teacher_cfg")}) {
+    if (path->empty()) continue;
+    const YamlValue value = child(section, key);
+    if (const fs::path found = find_path(*path, folder, value.defined() && value.from_command_line());
+        !found.empty())
+      *path = found.string();
+  }
+  if (!train.teacher.empty()) train.teacher = weights_of_run(train.teacher).string();
+}
+
 /// The folder of the data, or a folder above it with a name that tells more; then the model's name.
 std::string name_of_run(const RunConfig& config) {
   static const std::set<std::string> telling_nothing{
@@ -255,6 +268,17 @@ void TrainOptions::fields(Fields& f) {
   f("weights_partial", weights_partial,
     "load the leading layers of a .weights file that matches only up to a point");
   f("weights_cfg", weights_cfg, "the .cfg of a .weights file that belongs to another model");
+  f("teacher", teacher,
+    "trained network of any model to learn from besides the ground truth, as weights; of the same classes; empty: none");
+  f("teacher_cfg", teacher_cfg, "the .cfg of a teacher that is a .weights file");
+  f("teacher_sha256", teacher_sha256,
+    "of the teacher's file; the run adds it and is resumed with no other file");
+  f("distill", distill,
+    "weight of the loss against the teacher's predictions, of which boxes and classes count by its objectness; 0: none")
+      .at_least(0);
+  f("distill_features", distill_features,
+    "weight of the loss against the features that the teacher predicts from, through trained 1 x 1 adapters; 0: none")
+      .at_least(0);
   f.custom(
       "freeze",
       [this](const YamlValue& value) {
@@ -382,6 +406,7 @@ RunConfig load_run_config(const fs::path& file, const Overrides& overrides, bool
   }
   const YamlValue train = child(root, "train");
   resolve_weights(config.train.weights, child(train, "weights"), folder);
+  resolve_teacher(config.train, train, folder);
   resolve_file(config.train.weights_cfg, child(train, "weights_cfg"), "train.weights_cfg", folder);
   check_batches(config, train);
   keep_ratio(config.train, child(train, "sizes").where());

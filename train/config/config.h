@@ -25,6 +25,7 @@
 namespace brightnet {
 
 struct DarknetImport;
+struct Distillation;
 
 /// What the backward pass recomputes instead of storing it: less memory, slower, bit-identical.
 enum class Recompute : uint8_t { none, activations };
@@ -75,6 +76,12 @@ struct TrainOptions {
   std::string weights;
   bool weights_partial = false;  ///< of a .weights file, load the leading layers that match
   std::string weights_cfg;       ///< the .cfg of a .weights file that belongs to another model
+  /// A trained network to learn from, as `weights` but of any model with the run's classes; empty: none.
+  std::string teacher;
+  std::string teacher_cfg;     ///< the .cfg of a .weights file
+  std::string teacher_sha256;  ///< of that file; the run adds it, and is resumed with no other
+  float distill = 1;           ///< weight of the loss of the predictions against the teacher's
+  float distill_features = 1;  ///< likewise of the features that they are predicted from
   /// What is not trained: layers or blocks, or one number: the first K layers.
   Auto<std::vector<std::string>> freeze;
   float pretrained_rate = 1;  ///< factor on the learning rate of layers loaded from `weights`
@@ -116,6 +123,8 @@ struct RunConfig {
   std::vector<std::string> of_data_option;  ///< the keys of `data:` that --data says, likewise
   /// The import of the darknet .cfg that `model` names; nullptr when it names a model's YAML.
   std::shared_ptr<const DarknetImport> imported;
+  /// The network of train.teacher for the run's model, once it is opened (train/setup/teacher.h).
+  std::shared_ptr<const Distillation> distillation;
 
   void fields(Fields& f);
   /// "file:line" or the option that "train.size" was set by; the file when it was not.

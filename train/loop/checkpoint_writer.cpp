@@ -94,6 +94,20 @@ void CheckpointWriter::keep_set(const Progress& progress) {
   kept_.add(progress.iteration, step_.averaged_parameters(), progress.kept);
 }
 
+/// Without the adapters of a run with a teacher.
+std::vector<float> CheckpointWriter::values_of_model(std::vector<float> values,
+                                                     const ParameterLayout& layout) const {
+  if (!setup_.config.distillation) return values;
+  std::vector<float> own(layout.floats());
+  for (const ParameterEntry& entry : layout.entries()) {
+    const ParameterEntry* const trained = layout_.find(entry.name);
+    BRIGHTNET_CHECK(trained, "a parameter of the model is not trained");
+    std::copy_n(values.begin() + static_cast<long>(trained->offset), entry.count,
+                own.begin() + static_cast<long>(entry.offset));
+  }
+  return own;
+}
+
 void CheckpointWriter::write_weights(const std::filesystem::path& file, std::vector<float> values,
                                      const Metrics* metrics, const Progress& progress) {
   const auto trained = std::make_shared<TrainedModel>(
@@ -104,8 +118,9 @@ void CheckpointWriter::write_weights(const std::filesystem::path& file, std::vec
                    .training = {{"run", setup_.config.name},
                                 {"epoch", std::to_string(progress.epoch)},
                                 {"iteration", std::to_string(progress.iteration)}},
-                   .layout = layout_,
-                   .values = std::move(values)});
+                   .layout = ParameterLayout(setup_.model),
+                   .values = {}});
+  trained->values = values_of_model(std::move(values), trained->layout);
   if (const TileOptions& tiles = setup_.config.data.tiles)
     trained->training["tiles"] = fmt::format("{},{:g}", tiles.size, tiles.overlap);
   if (metrics && metrics->AP != no_truths) {

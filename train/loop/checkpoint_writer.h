@@ -19,7 +19,7 @@ namespace brightnet {
 /// Rank 0 writes; all ranks read.
 class CheckpointWriter {
  public:
-  /// All of them outlive it.
+  /// All of them outlive it. `layout`: of trained_model().
   CheckpointWriter(const TrainingSetup& setup, const ParameterLayout& layout, const TrainingStep& step,
                    const Validation& validation);
 
@@ -48,6 +48,7 @@ class CheckpointWriter {
   void offer_average(std::vector<float> values, const Metrics& metrics, int sets, Progress& progress);
 
  private:
+  std::vector<float> values_of_model(std::vector<float> values, const ParameterLayout& layout) const;
   void write_weights(const std::filesystem::path& file, std::vector<float> values, const Metrics* metrics,
                      const Progress& progress);
   const Metrics* last_metrics() const { return validation_.last() ? &*validation_.last() : nullptr; }

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "core/alignment.h"
 #include "core/require_memory.h"
 #include "train/distributed/communicator.h"
 #include "train/loop/growing_input.h"
@@ -20,7 +21,15 @@ RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& b
     throw InputError("train.quantize needs scales, which are calibrated when a run begins: this is none",
                      config.where("train.quantize"), "Leave it out here.");
   }
-  NetworkSetup setup{.model = &model, .backend = &backend, .parameters = &trained, .batch = micro_batch};
+  if (!config.train.teacher.empty() && !config.distillation) {
+    throw InputError("train.teacher is opened where a run begins or its memory is planned: this is neither",
+                     config.where("train.teacher"), "Leave it out here.");
+  }
+  distillation_ = config.distillation;
+  NetworkSetup setup{.model = &trained_model(config, model),
+                     .backend = &backend,
+                     .parameters = &trained,
+                     .batch = micro_batch};
   setup.precision = config.train.precision;
   setup.statistics = statistics;
   setup.recompute = recomputes(config.train.recompute);
@@ -32,14 +41,71 @@ RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& b
     networks[size]->allow_recording(config.train.graph);
   };
   const GrowingInput growing(config);
-  for (const InputSize& size : config.input_sizes()) add(training_, size);
+  for (const InputSize& size : config.input_sizes()) {
+    setup.height = size.height;
+    setup.width = size.width;
+    if (distillation_) add_teacher(config, backend, setup);
+    if (distillation_) setup.output_loss = teachers_.at(size).loss.get();
+    add(training_, size);
+  }
   if (!evaluates) return;
+  setup.model = &model;
+  setup.output_loss = nullptr;
   setup.mode = Mode::infer;
   setup.loss_of_inference = true;
   setup.parameters = &averaged;
   if (config.evaluate.batch > 0) setup.batch = config.evaluate.batch;
   for (const InputSize& size : growing.smaller_sizes()) add(evaluation_, size);
   add(evaluation_, config.evaluation_size());
+}
+
+void RunNetworks::add_teacher(const RunConfig& config, Backend& backend, const NetworkSetup& student) {
+  teacher_parameters_.layout = &distillation_->teacher_layout;
+  Teacher teacher;
+  teacher.network = std::make_unique<Network>(NetworkSetup{.model = &distillation_->teacher,
+                                                           .backend = &backend,
+                                                           .parameters = &teacher_parameters_,
+                                                           .batch = student.batch,
+                                                           .height = student.height,
+                                                           .width = student.width,
+                                                           .precision = student.precision,
+                                                           .mode = Mode::infer,
+                                                           .kept = kept_outputs(*distillation_)});
+  teacher.network->allow_recording(config.train.graph);
+  teacher.loss = std::make_unique<DistillationLoss>(*distillation_, *teacher.network, backend);
+  teachers_[student.size()] = std::move(teacher);
+}
+
+size_t RunNetworks::teacher_bytes() const {
+  if (!distillation_) return 0;
+  size_t arena = 0, workspace = 0;
+  for (const auto& [size, teacher] : teachers_) {
+    arena = std::max(arena, teacher.network->memory().arena());
+    workspace = std::max(workspace, teacher.loss->workspace_bytes());
+  }
+  return aligned(distillation_->teacher_values.size() * sizeof(float), device_alignment) +
+         aligned(workspace, device_alignment) + arena;
+}
+
+void RunNetworks::bind_teacher(void* memory) {
+  auto* next = static_cast<std::byte*>(memory);
+  teacher_parameters_.values = reinterpret_cast<float*>(next);
+  next += aligned(distillation_->teacher_values.size() * sizeof(float), device_alignment);
+  size_t workspace = 0;
+  for (const auto& [size, teacher] : teachers_) {
+    teacher.loss->bind(next);
+    workspace = std::max(workspace, teacher.loss->workspace_bytes());
+  }
+  teacher_arena_ = next + aligned(workspace, device_alignment);
+}
+
+void RunNetworks::teach(const Network& student) {
+  if (!distillation_) return;
+  Network& teacher = *teachers_.at(student.setup().size()).network;
+  if (bound_teacher_ != &teacher) teacher.bind(teacher_arena_);
+  bound_teacher_ = &teacher;
+  teacher.set_pixels(student);
+  teacher.infer();
 }
 
 size_t RunNetworks::arena_bytes() const {
@@ -57,6 +123,7 @@ void RunNetworks::drop_recordings() {
   for (const Networks* networks : {&training_, &evaluation_}) {
     for (const auto& [size, network] : *networks) network->drop_recordings();
   }
+  for (const auto& [size, teacher] : teachers_) teacher.network->drop_recordings();
 }
 
 Network& RunNetworks::use(Network& network) {
@@ -66,7 +133,12 @@ Network& RunNetworks::use(Network& network) {
   return network;
 }
 
-RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout, size_t arena_bytes) {
+const Model& trained_model(const RunConfig& config, const Model& model) {
+  return config.distillation ? config.distillation->student : model;
+}
+
+RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout, size_t arena_bytes,
+                          size_t teacher_bytes) {
   RunMemory memory;
   memory.parameters = layout.floats() * sizeof(float);
   memory.gradients = layout.trainable_floats() * sizeof(float);
@@ -75,18 +147,19 @@ RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout
   memory.statistics = OptimizerStep::statistics_bytes(layout);
   memory.control = OptimizerStep::control_bytes();
   memory.arena = arena_bytes;
+  memory.teacher = teacher_bytes;
   return memory;
 }
 
 PlannedRun plan_run(const RunConfig& config, const Model& model, Backend& backend, int micro_batch) {
-  const ParameterLayout layout(model);
+  const ParameterLayout layout(trained_model(config, model));
   const Parameters parameters{.layout = &layout};
   // Synchronized batch-norm needs workspace even with one rank.
   StatisticsExchange* const statistics =
       config.train.sync_bn ? &Communicator::solo().host_collectives() : nullptr;
   const RunNetworks networks(config, model, backend, micro_batch, parameters, parameters, statistics);
-  return {plan_run_memory(config, layout, networks.arena_bytes()), networks.training_memory(),
-          networks.evaluation_memory()};
+  return {plan_run_memory(config, layout, networks.arena_bytes(), networks.teacher_bytes()),
+          networks.training_memory(), networks.evaluation_memory()};
 }
 
 int choose_micro_batch(const RunConfig& config, const Model& model, Backend& backend, int batch,

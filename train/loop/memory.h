@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/host_memory.h"
-#include "layers/network.h"
+#include "layers/distillation.h"
 #include "train/config/config.h"
 
 namespace brightnet {
@@ -33,19 +33,34 @@ class RunNetworks {
   /// The network for evaluations at this size: the run's, or one of a growing input's smaller ones.
   Network& evaluation(const InputSize& size) { return use(*evaluation_.at(size)); }
 
+  /// The memory of the teacher (RunConfig::distillation): its values come first, its networks' arena last.
+  size_t teacher_bytes() const;
+  void bind_teacher(void* memory);
+  /// The teacher infers the batch that was set in `student`, a network of training. Does nothing without a teacher.
+  void teach(const Network& student);
+
   /// The largest plan of training, and of evaluation.
   const NetworkMemory& training_memory() const { return largest(training_); }
   const NetworkMemory& evaluation_memory() const { return largest(evaluation_); }
 
  private:
   using Networks = std::map<InputSize, std::unique_ptr<Network>>;
+  /// A teacher's network, and what the student's of this size loses against it.
+  struct Teacher {
+    std::unique_ptr<Network> network;
+    std::unique_ptr<DistillationLoss> loss;
+  };
 
+  void add_teacher(const RunConfig& config, Backend& backend, const NetworkSetup& student);
   static const NetworkMemory& largest(const Networks& networks);
   Network& use(Network& network);
 
+  std::shared_ptr<const Distillation> distillation_;
+  Parameters teacher_parameters_;
+  std::map<InputSize, Teacher> teachers_;  // the networks of training refer to them
   Networks training_, evaluation_;
-  void* arena_ = nullptr;
-  Network* bound_ = nullptr;
+  void *arena_ = nullptr, *teacher_arena_ = nullptr;
+  Network *bound_ = nullptr, *bound_teacher_ = nullptr;
 };
 
 /// Device memory of a training run, in bytes.
@@ -62,10 +77,18 @@ struct RunMemory {
   size_t control = 0;
   /// The largest of the networks' plans.
   size_t arena = 0;
-  size_t peak() const { return parameters + gradients + optimizer + average + statistics + control + arena; }
+  /// Values and networks of the teacher.
+  size_t teacher = 0;
+  size_t peak() const {
+    return parameters + gradients + optimizer + average + statistics + control + arena + teacher;
+  }
 };
 
-RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout, size_t arena_bytes);
+RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout, size_t arena_bytes,
+                          size_t teacher_bytes = 0);
+
+/// The model whose parameters a run trains: with a teacher, the run's with its adapters.
+const Model& trained_model(const RunConfig& config, const Model& model);
 
 /// The plan of a run with this micro-batch, and its training and evaluation networks' shares.
 struct PlannedRun {

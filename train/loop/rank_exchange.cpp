@@ -11,8 +11,8 @@ template <typename Report, typename Visit>
 void for_each_number(Report& report, Visit&& visit) {
   auto& [losses, sums, stop, save_due, evaluation_due, timing_due, planned] = report;
   for (auto* number : {&losses.box, &losses.objectness, &losses.classes, &losses.iou, &losses.assigned,
-                       &losses.images, &losses.steps, &losses.clipped, &losses.norm, &sums.images,
-                       &sums.seconds, &sums.waited, &sums.comm_waited, &sums.busy}) {
+                       &losses.images, &losses.steps, &losses.clipped, &losses.norm, &losses.distillation,
+                       &sums.images, &sums.seconds, &sums.waited, &sums.comm_waited, &sums.busy}) {
     visit(*number);
   }
   visit(stop);

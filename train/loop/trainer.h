@@ -24,7 +24,7 @@ namespace brightnet {
 class Trainer {
  public:
   /// Plans the run and allocates all of its device memory, exactly memory().peak(); steps allocate none.
-  /// `initial` are the parameters to start from, in the layout's order.
+  /// `layout`: of trained_model(); `initial`: the parameters to start from, in its order.
   Trainer(const TrainingSetup& setup, const ParameterLayout& layout, const std::vector<float>& initial);
 
   /// Resumes from the saved state; warns when the number of threads or the data differ from the saved ones.

@@ -40,6 +40,12 @@ TrainingStep::TrainingStep(const StepSetup& setup, const std::vector<float>& ini
   averaged_.values = optimizer_->average();
   arena_ = DeviceBuffer(setup.backend, networks_.arena_bytes());
   networks_.bind(arena_.data());
+  if (const Distillation* distillation = config.distillation.get()) {
+    teacher_ = DeviceBuffer(setup.backend, networks_.teacher_bytes());
+    networks_.bind_teacher(teacher_.data());
+    setup.backend.upload(teacher_.data(), distillation->teacher_values.data(),
+                         distillation->teacher_values.size() * sizeof(float));
+  }
   if (setup.ranks > 1) exchange_.emplace(setup.collectives, trained_, exchange_options(config.train));
 }
 
@@ -59,6 +65,7 @@ void TrainingStep::pass(const Batch& batch, int part) {
   const GradientScale scale = gradient_scale();
   const bool accumulate = part > 0, last = part == micro_batches_ - 1;
   clock().begin();
+  networks_.teach(network);
   if (exchange_ && last) {
     exchanged_pass(network, scale, accumulate);
   } else {
@@ -138,7 +145,7 @@ uint64_t TrainingStep::state_bytes() const {
 }
 
 RunMemory TrainingStep::memory() const {
-  return plan_run_memory(setup_.config, setup_.layout, networks_.arena_bytes());
+  return plan_run_memory(setup_.config, setup_.layout, networks_.arena_bytes(), networks_.teacher_bytes());
 }
 
 }  // namespace brightnet

@@ -28,7 +28,7 @@ GradientExchange::Options exchange_options(const TrainOptions& train);
 struct StepSetup {
   const RunConfig& config;
   const Model& model;
-  const ParameterLayout& layout;
+  const ParameterLayout& layout;  ///< of trained_model()
   Backend& backend;
   int ranks = 1;
   /// Exchanges tensors in the backend's memory.
@@ -98,7 +98,7 @@ class TrainingStep {
   int micro_batches_;
   bool static_assignment_ = false;
 
-  DeviceBuffer values_, gradients_, arena_;
+  DeviceBuffer values_, gradients_, arena_, teacher_;
   Parameters trained_, averaged_;
   RunNetworks networks_;
   std::unique_ptr<OptimizerStep> optimizer_;

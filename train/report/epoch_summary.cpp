@@ -62,7 +62,7 @@ std::vector<double> training_values(const EpochSummary& summary) {
 
 }  // namespace
 
-std::vector<std::string> metric_columns(const std::vector<std::string>& classes) {
+std::vector<std::string> metric_columns(const std::vector<std::string>& classes, bool taught) {
   std::vector<std::string> columns{"box_loss",
                                    "objectness_loss",
                                    "class_loss",
@@ -87,12 +87,13 @@ std::vector<std::string> metric_columns(const std::vector<std::string>& classes)
                                    "precision",
                                    "recall",
                                    "input_height"};
+  if (taught) columns.emplace_back("distill_loss");
   if (classes.size() > most_classes) return columns;
   for (const std::string& name : classes) columns.push_back(class_column(name, columns));
   return columns;
 }
 
-std::vector<double> metric_values(const EpochSummary& summary, size_t classes) {
+std::vector<double> metric_values(const EpochSummary& summary, size_t classes, bool taught) {
   const LossTotals& l = summary.losses;
   const Metrics none;
   const Metrics& metrics = summary.metrics ? *summary.metrics : none;
@@ -109,6 +110,7 @@ std::vector<double> metric_values(const EpochSummary& summary, size_t classes) {
   values.push_back(scored ? metrics.best.precision : nothing);
   values.push_back(scored ? metrics.best.recall : nothing);
   values.push_back(summary.input_height);
+  if (taught) values.push_back(l.images > 0 ? mean_loss(l).distillation : nothing);
   for (size_t i = 0; classes <= most_classes && i < classes; ++i)
     values.push_back(i < metrics.per_class.size() ? known(metrics.per_class[i].AP) : nothing);
   return values;

@@ -29,10 +29,10 @@ struct EpochSummary {
   bool whole = true;
 };
 
-/// The columns of metrics.csv after the epoch, for these classes.
-std::vector<std::string> metric_columns(const std::vector<std::string>& classes);
+/// The columns of metrics.csv after the epoch, for these classes. `taught`: of a run with a teacher.
+std::vector<std::string> metric_columns(const std::vector<std::string>& classes, bool taught = false);
 /// A value for each of the columns; NaN: not measured.
-std::vector<double> metric_values(const EpochSummary& summary, size_t classes);
+std::vector<double> metric_values(const EpochSummary& summary, size_t classes, bool taught = false);
 /// The name of a column's curve in TensorBoard: "train/loss", "val/AP", "val_AP/bolt".
 std::string curve_name(const std::string& column);
 /// Whether the column is of the validation split.

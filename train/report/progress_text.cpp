@@ -68,7 +68,9 @@ std::string progress_text(const RunProgress& run) {
   if (run.many_ranks) text += fmt::format("  comm-wait {:.0f} %", 100 * s.comm_waited / seconds);
   if (run.device_beside_host) text += fmt::format("  GPU-busy {:.0f} %", 100 * s.busy / seconds);
   if (!learned) return text;
-  return text + fmt::format("  box {:.3f} obj {:.3f} cls {:.3f}", loss.box, loss.objectness, loss.classes);
+  text += fmt::format("  box {:.3f} obj {:.3f} cls {:.3f}", loss.box, loss.objectness, loss.classes);
+  if (run.losses.distillation > 0) text += fmt::format(" distill {:.3f}", loss.distillation);
+  return text;
 }
 
 }  // namespace brightnet

@@ -15,6 +15,7 @@ LossTotals difference(const LossTotals& now, const LossTotals& then) {
   since.steps = now.steps - then.steps;
   since.clipped = now.clipped - then.clipped;
   since.norm = now.norm - then.norm;
+  since.distillation = now.distillation - then.distillation;
   return since;
 }
 

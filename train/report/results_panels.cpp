@@ -58,6 +58,7 @@ std::vector<PlotPanel> results_panels(const MetricsTable& table) {
   add_loss("objectness loss", "objectness_loss", "val_objectness");
   add_loss("class loss", "class_loss", "val_class");
   add_loss("sum of the losses", "loss", "val_loss");
+  add("loss against the teacher", {{"distill_loss", "training", train}}, Better::lower);
   add("average precision (mAP)",
       {{"AP50", "AP50 (mAP@0.5)", validation}, {"AP", "AP (mAP@0.5:0.95)", more}, {"AP75", "AP75", more + 1}},
       Better::higher);

@@ -40,6 +40,7 @@ RunDescription describe_run(const TrainingSetup& setup, const ParameterLayout& l
   RunDescription run;
   run.name = setup.folder.path().filename().string();
   run.classes = setup.train.classes;
+  run.taught = config.distillation != nullptr;
   run.training_objects.resize(run.classes.size());
   for (const ImageRecord& image : setup.train.images) {
     for (const Annotation& a : image.annotations) ++run.training_objects[static_cast<size_t>(a.class_id)];

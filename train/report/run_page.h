@@ -15,6 +15,7 @@ namespace brightnet {
 struct RunDescription {
   std::string name;
   std::vector<std::string> classes;
+  bool taught = false;  ///< whether it learns from a teacher
   /// The number of objects of each class in the training split.
   std::vector<int64_t> training_objects;
   /// What makes the scores other than they seem.

@@ -26,10 +26,9 @@ constexpr std::chrono::seconds between_plots{20};
 constexpr size_t picture_budget = 7 << 20, point_budget = 1 << 20, events_budget = 10 << 20;
 constexpr size_t largest_picture = 1 << 20, point_bytes = 512;
 
-MetricsCsv open_csv(const std::filesystem::path& file, const std::vector<std::string>& classes,
-                    double after_epoch) {
-  if (after_epoch < 0) return MetricsCsv(file, metric_columns(classes));
-  return MetricsCsv(file, metric_columns(classes), after_epoch);
+MetricsCsv open_csv(const std::filesystem::path& file, const RunDescription& run, double after_epoch) {
+  const std::vector<std::string> columns = metric_columns(run.classes, run.taught);
+  return after_epoch < 0 ? MetricsCsv(file, columns) : MetricsCsv(file, columns, after_epoch);
 }
 
 std::string batch_title(int number) {
@@ -75,7 +74,7 @@ RunReport::RunReport(const RunFolder& folder, OutputFiles& files, BestEffort& be
       files_(files),
       best_effort_(best_effort),
       run_(std::move(run)),
-      csv_(open_csv(folder.metrics(), run_.classes, after_epoch)),
+      csv_(open_csv(folder.metrics(), run_, after_epoch)),
       events_(folder.path(), iteration),
       pictures_(rest_of(picture_budget, folder.path())),
       points_(rest_of(point_budget, folder.path())) {
@@ -136,8 +135,8 @@ void RunReport::add_epoch(const EpochSummary& summary) {
 }
 
 void RunReport::write_row(const EpochSummary& summary) {
-  const std::vector<std::string> columns = metric_columns(run_.classes);
-  const std::vector<double> values = metric_values(summary, run_.classes.size());
+  const std::vector<std::string> columns = metric_columns(run_.classes, run_.taught);
+  const std::vector<double> values = metric_values(summary, run_.classes.size(), run_.taught);
   csv_.add(summary.epoch, values);
   write_table();
   for (size_t i = 0; i < values.size(); ++i) {
@@ -171,6 +170,7 @@ void RunReport::write_point(const TrainingPoint& point) {
   add("box_loss", loss.box);
   add("objectness_loss", loss.objectness);
   add("class_loss", loss.classes);
+  if (l.distillation > 0) add("distill_loss", loss.distillation);
   if (l.steps > 0) {
     add("gradient_norm", l.norm / l.steps);
     add("clipped", l.clipped / l.steps);

@@ -27,7 +27,8 @@ nlohmann::json to_json(const StepState& s) {
           {"applied", s.applied},
           {"skipped", s.skipped},
           {"losses", {l.box, l.objectness, l.classes, l.iou, l.assigned, l.images}},
-          {"gradients", {l.steps, l.clipped, l.norm}}};
+          {"gradients", {l.steps, l.clipped, l.norm}},
+          {"distillation", l.distillation}};
 }
 
 StepState state_from(const nlohmann::json& json) {
@@ -45,6 +46,7 @@ StepState state_from(const nlohmann::json& json) {
     s.sums.clipped = gradients[1];
     s.sums.norm = gradients[2];
   }
+  s.sums.distillation = json.value("distillation", 0.0);
   return s;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -82,16 +83,17 @@ std::vector<std::string> what_fits(const RunConfig& config, const Model& model, 
     recomputed.train.recompute = Recompute::activations;
     fits(recomputed, "--set train.recompute=activations");
   }
+  const int stride =
+      config.distillation ? std::lcm(model.stride, config.distillation->teacher.stride) : model.stride;
   const auto sizes = config.input_sizes();
   const InputSize largest = *std::max_element(sizes.begin(), sizes.end());
   // Activations grow with the pixels and parameters do not, so nothing larger fits, or hardly: planning each size of a
   // large input would take minutes.
   const double ratio =
       std::sqrt(static_cast<double>(free) / static_cast<double>(peak(config, model, backend)));
-  const int most = std::min(largest.height - 1, static_cast<int>(ratio * largest.height) + 2 * model.stride);
-  for (int height = most / model.stride * model.stride; height >= std::max(model.stride, 64);
-       height -= model.stride) {
-    const InputSize size = with_height(largest, height, model.stride);
+  const int most = std::min(largest.height - 1, static_cast<int>(ratio * largest.height) + 2 * stride);
+  for (int height = most / stride * stride; height >= std::max(stride, 64); height -= stride) {
+    const InputSize size = with_height(largest, height, stride);
     RunConfig smaller = config;
     smaller.train.size = size;
     smaller.train.sizes.clear();

@@ -3,12 +3,14 @@
 #include "brightnet/memory.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "data/formats/classes.h"
 #include "kernels/device/device.h"
 #include "train/loop/memory.h"
 #include "train/setup/memory_advice.h"
 #include "train/setup/named_run.h"
 #include "train/setup/run_facts.h"
 #include "train/setup/run_model.h"
+#include "train/setup/teacher.h"
 
 namespace brightnet {
 namespace {
@@ -44,6 +46,7 @@ MemoryReport make_report(const MemoryOptions& options) {
   const std::string assumption = choose_for_planning(config, named.model, fast_precision(options.device));
   const auto backend = open_planner(options.device, config.train.precision);
   if (sized) config.train.sizes.clear();
+  open_teacher(config, named.model, known_classes(config.data).value_or(std::vector<std::string>()), false);
   // Without --batch: what a run of this configuration would choose.
   int batch = options.batch > 0 ? options.batch : config.train.micro_batch.value_or(0);
   if (batch == 0) {
@@ -81,11 +84,11 @@ std::string layer_table(const MemoryReport& report) {
   const auto& rows = report.plan.training.rows;
   for (size_t i = 0; i < rows.size(); ++i) {
     const auto& row = rows[i];
-    const auto& infer = report.inference.rows[i];
+    const bool is_adapter = i >= report.inference.rows.size();  // to a teacher, in training alone
     text += fmt::format("{:<24} {:<10} {:>18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n", row.name,
                         row.kind, to_string(row.output), bytes(row.parameters), bytes(row.activation),
                         bytes(row.saved), bytes(row.gradient), bytes(row.working_weights),
-                        bytes(row.workspace), bytes(infer.activation));
+                        bytes(row.workspace), bytes(is_adapter ? 0 : report.inference.rows[i].activation));
   }
   return text;
 }
@@ -113,10 +116,11 @@ std::string table(const MemoryReport& report) {
                "activations, gradients, workspace; " + bytes(training.unshared) + " without sharing");
   if (memory.arena > training.arena())
     text += line("additional for evaluation", memory.arena - training.arena());
+  if (memory.teacher > 0) text += line("teacher", memory.teacher, report.named.config.train.teacher);
   text += line("peak", memory.peak());
   text += fmt::format("Inference, batch {} at {}\n", report.batch,
                       report.named.config.evaluation_size().described());
-  text += line("parameters", memory.parameters);
+  text += line("parameters", report.layout.floats() * sizeof(float));
   text += line("input, weights, step", report.inference.arena());
   text += line("peak", report.inference_peak());
   if (report.largest >= 0)
@@ -157,6 +161,7 @@ Json answer(const MemoryReport& report) {
             {"statistics", memory.statistics},
             {"control", memory.control},
             {"arena", memory.arena},
+            {"teacher", memory.teacher},
             {"peak_bytes", memory.peak()},
             {"inference_peak_bytes", report.inference_peak()},
             {"trainable_parameters", report.layout.trainable_parameters()}};

@@ -26,6 +26,7 @@
 #include "train/setup/quantized_start.h"
 #include "train/setup/run_data.h"
 #include "train/setup/run_model.h"
+#include "train/setup/teacher.h"
 
 namespace brightnet {
 namespace {
@@ -262,7 +263,10 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   }
   run.model_yaml = run.model.yaml();
   if (config.train.quantize) begin_quantized(run, ranks.leads());
-  run.layout = std::make_unique<ParameterLayout>(run.model);
+  open_teacher(config, run.model, run.training.classes, run.old.has_value());
+  run.model_layout = ParameterLayout(run.model);
+  run.layout = std::make_unique<ParameterLayout>(trained_model(config, run.model));
+  run.initial = with_adapters(config, run.model, std::move(run.initial));
   return run;
 }
 
@@ -284,6 +288,8 @@ void compare_ranks(Communicator& ranks, Preparation& run) {
   config.model = run.model.yaml();
   config.data.root.clear();
   config.train.weights.clear();
+  config.train.teacher.clear();
+  config.train.teacher_cfg.clear();
   config.loader = {};
   require_same(ranks, "configuration", print_config(config));
   require_same(ranks, "training split", describe(fingerprint(run.training)));

@@ -35,10 +35,11 @@ struct Preparation {
   Model model;
   std::string
       model_yaml;  ///< of the run's folder: the model as it was read, batch-norm included (train.quantize)
-  std::unique_ptr<ParameterLayout> layout;
-  std::vector<float> initial;
-  std::vector<Choice> choices;  ///< what was automatic
-  AnchorFit anchors;            ///< of the training split; no heads where it has no boxes
+  ParameterLayout model_layout;
+  std::unique_ptr<ParameterLayout> layout;  ///< of trained_model(): with a teacher it has adapters as well
+  std::vector<float> initial;               ///< in the order of `layout`
+  std::vector<Choice> choices;              ///< what was automatic
+  AnchorFit anchors;                        ///< of the training split; no heads where it has no boxes
 
   const Dataset& training_pictures() const { return config.data.tiles ? pictures : training; }
 };

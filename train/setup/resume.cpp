@@ -30,7 +30,8 @@ bool may_change(const std::string& key) {
          begins_with_any(key, {"name", "loader.", "evaluate.", "data.root", "train.log_every",
                                "train.save_every", "train.save_epochs", "train.patience", "train.average",
                                "train.memory_fraction", "train.micro_batch", "train.comm_timeout",
-                               "train.restarts", "train.overlap", "train.graph", "train.recompute"});
+                               "train.restarts", "train.overlap", "train.graph", "train.recompute"}) ||
+         key == "train.teacher" || key == "train.teacher_cfg";  // the file is known by its SHA-256
 }
 
 void refuse_changes(const RunConfig& before, const RunConfig& after) {
@@ -71,7 +72,8 @@ void refuse_contradictions(const RunRequest& request) {
 bool is_its_own(const std::string& key, const std::string& asked) {
   if (asked == "auto" || (key == "train.sizes" && asked == "[]")) return true;
   if (is_chosen_with_head(key) && asked == not_given) return true;
-  return key == "name" || key == "model" || key == "train.fresh" || key.rfind("train.weights", 0) == 0;
+  return key == "name" || key == "model" || key == "train.fresh" || key == "train.teacher_sha256" ||
+         key.rfind("train.weights", 0) == 0;
 }
 
 /// An assignment of the option that names the model; the run has its own file of it.

@@ -6,6 +6,7 @@
 #include "train/setup/named_run.h"
 #include "train/setup/quantized_start.h"
 #include "train/setup/run_model.h"
+#include "train/setup/teacher.h"
 
 namespace brightnet {
 namespace {
@@ -32,6 +33,7 @@ RunConfig requested_config(const RunRequest& request) {
   config.train.weights = fetch_if_named(config.train.weights);
   refuse_foreign_weights(config.train.weights);
   refuse_unquantizable(config);
+  check_teacher(config);
   return config;
 }
 
@@ -41,6 +43,7 @@ void check_config(const RunConfig& config) {
   check_batch(config.train, 1);
   refuse_foreign_weights(config.train.weights);
   refuse_unquantizable(config);
+  check_teacher(config);
   std::error_code ignored;
   if (config.data.train.empty() || !std::filesystem::is_directory(config.data.root, ignored)) return;
   check_place(config.data, Split::train);

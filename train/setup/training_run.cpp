@@ -27,9 +27,13 @@ namespace {
 void announce(const Preparation& run, const Trainer& trainer, const Communicator& ranks) {
   const RunConfig& config = run.config;
   log::info("{}: {:.2f} M parameters, {} {}, input {}, {} on {} with {} threads", run.model.name,
-            static_cast<double>(run.layout->trainable_parameters()) / 1e6, run.model.classes,
+            static_cast<double>(run.model_layout.trainable_parameters()) / 1e6, run.model.classes,
             run.model.classes == 1 ? "class" : "classes", config.train.size.value().described(),
             enum_name(config.train.precision), run.backend->name(), compute_threads());
+  if (const Distillation* distillation = config.distillation.get()) {
+    log::info("Learning from {}: {}, {:.2f} M parameters", config.train.teacher, distillation->teacher.name,
+              static_cast<double>(distillation->teacher_layout.trainable_parameters()) / 1e6);
+  }
   if (const int frozen = frozen_convolutions(run.model); frozen > 0)
     log::info("{} frozen", counted(static_cast<size_t>(frozen), "convolution is", "convolutions are"));
   const std::string shared = ranks.alone() ? "" : " on " + std::to_string(ranks.size()) + " ranks";
@@ -123,7 +127,7 @@ void observe(std::optional<RunObservers>& observers, TrainingSetup& setup, const
   if (!setup.communicator.leads()) return;
   std::vector<std::vector<std::string>> choices;
   for (const Choice& choice : run.choices) choices.push_back({choice.key, choice.value, choice.reason});
-  observers.emplace(setup, *run.layout, std::move(choices));
+  observers.emplace(setup, run.model_layout, std::move(choices));
   setup.observers = observers->all();
   setup.observers.insert(setup.observers.end(), host.observers.begin(), host.observers.end());
 }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -93,6 +95,11 @@ Preparation prepare_sweep(const RunRequest& request, const std::string& device) 
   run.config.train.sizes.clear();
   run.config.ema.decay = 0.0f;
   fix_assignment(run.model);
+  if (run.config.distillation) {
+    Distillation distillation = *run.config.distillation;
+    fix_assignment(distillation.student);
+    run.config.distillation = std::make_shared<const Distillation>(std::move(distillation));
+  }
   return run;
 }
 

@@ -1,5 +1,6 @@
 #include "train/report/epoch_summary.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -86,6 +87,20 @@ TEST(EpochSummary, ListsNoMoreThanFiftyClassesAndKeepsTheirNames) {
   EXPECT_EQ(metric_columns(std::vector<std::string>(51, "x")).size(), metric_columns({}).size());
   EXPECT_EQ(metric_values({}, 51).size(), metric_columns({}).size());
   EXPECT_EQ(row_of({}, std::vector<std::string>{"x", "y"}).count("ap_y"), 1u);
+}
+
+TEST(EpochSummary, HasTheLossAgainstATeacherWhereThereIsOne) {
+  EpochSummary summary;
+  summary.losses = {.box = 2, .assigned = 4, .images = 8, .distillation = 6};
+  const auto columns = metric_columns({"x"}, true);
+  const auto values = metric_values(summary, 1, true);
+  ASSERT_EQ(columns.size(), values.size());
+  ASSERT_EQ(columns.size(), metric_columns({"x"}).size() + 1);
+  const auto at = [&](const std::string& name) {
+    return values[static_cast<size_t>(std::find(columns.begin(), columns.end(), name) - columns.begin())];
+  };
+  EXPECT_EQ(at("distill_loss"), 1.5);
+  EXPECT_EQ(at("loss"), 0.5) << "validation has no teacher";
 }
 
 TEST(EpochSummary, NamesItsCurves) {

@@ -66,6 +66,7 @@ void expect_equal(const Progress& actual, const Progress& expected) {
   EXPECT_EQ(state.sums.steps, expected_state.sums.steps);
   EXPECT_EQ(state.sums.clipped, expected_state.sums.clipped);
   EXPECT_EQ(state.sums.norm, expected_state.sums.norm);
+  EXPECT_EQ(state.sums.distillation, expected_state.sums.distillation);
 }
 
 TEST(State, ComesBackToTheLastBit) {
@@ -99,7 +100,8 @@ TEST(State, ComesBackToTheLastBit) {
                          .images = 6.5,
                          .steps = 7.5,
                          .clipped = 2.5,
-                         .norm = 0.1},
+                         .norm = 0.1,
+                         .distillation = 0.3},
                 .pending = {}}};
   Metrics best;
   best.AP = 0.1 + 0.7;

@@ -1,0 +1,23 @@
+// The teacher of a run: the trained network of train.teacher, from which the run's own learns (layers/distillation.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "layers/distillation.h"
+#include "train/config/config.h"
+
+namespace brightnet {
+
+/// Throws InputError for a train.teacher that is not there or is another program's, and for weights without a loss.
+void check_teacher(const RunConfig& config);
+
+/// Opens the teacher for a run of this model and these classes (empty: not known yet), whose input sizes are chosen; nothing
+/// without one. Sets RunConfig::distillation and train.teacher_sha256. `begun`: the run is resumed. Throws InputError, naming
+/// both sides, for a teacher of other classes, heads or strides, and for another file than the run began with.
+void open_teacher(RunConfig& config, const Model& model, const std::vector<std::string>& classes, bool begun);
+
+/// The values of `model` in the layout of trained_model(): with initial ones of the adapters.
+std::vector<float> with_adapters(const RunConfig& config, const Model& model, std::vector<float> values);
+
+}  // namespace brightnet
