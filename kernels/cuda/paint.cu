@@ -8,8 +8,9 @@ namespace {
 
 constexpr int block_width = 32, block_height = 8;
 
+// A single block is asked for: to hold more of them at a time the compiler would spill registers.
 template <int channels>
-__global__ void __launch_bounds__(block_width* block_height)
+__global__ void __launch_bounds__(block_width* block_height, 1)
     paint_pictures(const int* counts, const Stroke* strokes, int most_strokes, const uint8_t* images,
                    int width, int height, uint8_t* pixels) {
   const int x = static_cast<int>(blockIdx.x) * block_width + static_cast<int>(threadIdx.x);
