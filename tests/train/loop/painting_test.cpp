@@ -61,8 +61,8 @@ TEST(Painting, AGpuPaintsByItselfWhatItCanAndTheRunShowsTheSamePictures) {
   const PaintedRun noisy(run.load({"train.epochs=2", "augment.noise=0.5"}), run.folder() / "noisy");
   EXPECT_EQ(by_cpu.painted, 0);
   EXPECT_EQ(noisy.painted, 0) << "no GPU adds noise";
-  EXPECT_EQ(noisy.uploaded, 6);
-  EXPECT_EQ(automatic.painted, 6) << "three steps an epoch";
+  EXPECT_EQ(noisy.uploaded, 12);
+  EXPECT_EQ(automatic.painted, 12) << "three steps of two micro-batches in each of two epochs";
   EXPECT_EQ(automatic.uploaded, 0);
   EXPECT_GT(automatic.memory, by_cpu.memory) << "the images are on the device as well";
   ASSERT_EQ(automatic.picture.size(), by_cpu.picture.size());

@@ -442,7 +442,8 @@ TEST(AutomaticValues, EveryAutomaticValueIsChosenWithAReason) {
     EXPECT_FALSE(choice.reason.empty()) << choice.key;
   }
   config.train.micro_batch = 1;
-  config.train.static_assignment = 0.0f;  // the head's (automatic_head.h)
+  config.train.static_assignment = 0.0f;   // the head's (automatic_head.h)
+  config.loader.paint = PaintDevice::cpu;  // stays as it is
   EXPECT_EQ(print_config(config, false).find("auto\n"), std::string::npos) << print_config(config, false);
 }
 
