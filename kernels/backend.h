@@ -23,6 +23,7 @@
 #include "kernels/device.h"
 #include "kernels/distillation.h"
 #include "kernels/math/activation.h"
+#include "kernels/math/painting.h"
 #include "kernels/max_pool.h"
 #include "kernels/optimizer.h"
 #include "kernels/statistics_exchange.h"
@@ -141,6 +142,9 @@ class Backend : public Device {
                                      size_t weights_per_output, float* y) = 0;
   /// u8 pixels to the compute type: value / 255, correctly rounded to fp32. Channels that only x has become zero.
   virtual void normalize_image(const Tensor& pixels, const Tensor& x) = 0;
+  /// upload_ahead() of a batch's pictures into `memory`, which has pictures.layout.bytes(), and in the same order of work
+  /// what they show (kernels/math/painting.h) into `pixels`, u8.
+  virtual void paint_ahead(const Pictures& pictures, void* memory, const Tensor& pixels) = 0;
 
   // YOLO head (formulas in kernels/math/yolo.h). Predictions and their gradient are dense but for padded_channels().
   virtual size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const = 0;

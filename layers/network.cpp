@@ -33,7 +33,7 @@ Network::Network(const NetworkSetup& setup)
       type_(compute_type(setup.precision)),
       input_(std::make_unique<NetworkInput>(
           *setup.backend, Shape{setup.batch, setup.height, setup.width, setup.model->channels},
-          setup.mode == Mode::train)) {
+          setup.mode == Mode::train, setup.strokes)) {
   const int stride = setup.model->stride;
   if (setup.height % stride != 0 || setup.width % stride != 0 || setup.height < stride ||
       setup.width < stride) {
@@ -89,11 +89,21 @@ double Network::flops() const {
 }
 
 void Network::set_batch(const uint8_t* pixels, std::span<const std::vector<Truth>> truths) {
+  check_batch(truths);
+  input_->set_pixels_ahead(pixels);
+  input_->set_truths(truths);
+}
+
+void Network::set_batch(const Pictures& pictures, std::span<const std::vector<Truth>> truths) {
+  check_batch(truths);
+  input_->set_pictures_ahead(pictures);
+  input_->set_truths(truths);
+}
+
+void Network::check_batch(std::span<const std::vector<Truth>> truths) const {
   BRIGHTNET_CHECK(setup_.mode == Mode::train, "only training has ground truth");
   BRIGHTNET_CHECK(static_cast<int>(truths.size()) == setup_.batch,
                   "one list of ground-truth boxes per image");
-  input_->set_pixels_ahead(pixels);
-  input_->set_truths(truths);
 }
 
 void Network::set_pixels(const uint8_t* pixels) {

@@ -55,6 +55,8 @@ struct NetworkSetup {
   /// In fp32, for training and inference: weights and inputs of the convolutions that the model's quantization lists are
   /// rounded as Precision::int8 rounds them, and the rounding passes gradients straight through.
   bool simulates_int8 = false;
+  /// Training: of a picture that the device paints (kernels/math/painting.h), at most; 0: it gets pixels alone.
+  int strokes = 0;
   /// Inference: sees what the layers compute.
   LayerObserver* observer = nullptr;
   /// Inference: layers whose outputs stay after infer() until the next call, as those of heads do.
@@ -119,6 +121,8 @@ class Network {
   /// steps, which set_batch() does not wait for, and must not change until finish_uploads(). The truths may
   /// change as soon as this returns.
   void set_batch(const uint8_t* pixels, std::span<const std::vector<Truth>> truths);
+  /// The same of pictures that the device paints, where NetworkSetup::strokes planned for them.
+  void set_batch(const Pictures& pictures, std::span<const std::vector<Truth>> truths);
   static size_t max_truths(int batch);
 
   /// Inference: copies the pixels of a batch, which may change as soon as this returns.
@@ -181,6 +185,7 @@ class Network {
     RecordingKey key;
     std::unique_ptr<Recording> recording;
   };
+  void check_batch(std::span<const std::vector<Truth>> truths) const;
   LayerSetup layer_setup(int layer) const;
   int image_channels() const;
   int zero_outputs(int layer) const;

@@ -7,14 +7,15 @@
 
 namespace brightnet {
 
-NetworkInput::NetworkInput(Backend& backend, const Shape& image, bool training)
+NetworkInput::NetworkInput(Backend& backend, const Shape& image, bool training, int strokes)
     : backend_(backend),
       image_(image),
+      layout_(strokes > 0 ? picture_layout(image.n, image.h, image.w, image.c, strokes) : PictureLayout()),
       places_(training && backend.works_beside_host() ? 2 : 1, Tensor{nullptr, image, DType::u8}) {}
 
 size_t NetworkInput::bytes() const {
   return places_.size() * aligned(image_.count()) + aligned(max_truths(image_.n) * sizeof(Truth)) +
-         aligned((static_cast<size_t>(image_.n) + 1) * sizeof(int));
+         aligned((static_cast<size_t>(image_.n) + 1) * sizeof(int)) + layout_.bytes();
 }
 
 void NetworkInput::bind(std::byte* memory) {
@@ -27,6 +28,8 @@ void NetworkInput::bind(std::byte* memory) {
   }
   truths_ = reinterpret_cast<Truth*>(memory);
   offsets_ = reinterpret_cast<int*>(memory + aligned(max_truths(image_.n) * sizeof(Truth)));
+  pictures_ =
+      reinterpret_cast<std::byte*>(offsets_) + aligned((static_cast<size_t>(image_.n) + 1) * sizeof(int));
   // Queued steps of another network may still use this memory.
   backend_.hold_uploads();
 }
@@ -44,6 +47,13 @@ void NetworkInput::set_pixels(const NetworkInput& other) {
 void NetworkInput::set_pixels_ahead(const uint8_t* pixels) {
   current_ = (current_ + 1) % places_.size();
   backend_.upload_ahead(places_[current_].data, pixels, image_.count());
+  has_values_ = false;
+}
+
+void NetworkInput::set_pictures_ahead(const Pictures& pictures) {
+  BRIGHTNET_CHECK(pictures.layout == layout_, "the network was planned for other pictures");
+  current_ = (current_ + 1) % places_.size();
+  backend_.paint_ahead(pictures, pictures_, places_[current_]);
   has_values_ = false;
 }
 

@@ -12,8 +12,9 @@ namespace brightnet {
 
 class NetworkInput {
  public:
-  /// For batches of this shape. A device that copies pixels during its steps alternates between two buffers.
-  NetworkInput(Backend& backend, const Shape& image, bool training);
+  /// For batches of this shape. A device that copies pixels during its steps alternates between two buffers. `strokes`: of
+  /// a picture that the device paints, at most; 0: it paints none.
+  NetworkInput(Backend& backend, const Shape& image, bool training, int strokes);
 
   size_t bytes() const;
   /// Lends bytes() of the backend's memory, 64-byte aligned.
@@ -23,6 +24,7 @@ class NetworkInput {
   void set_pixels_ahead(const uint8_t* pixels);
   /// Copies them within the device, in the order of its queue.
   void set_pixels(const NetworkInput& other);
+  void set_pictures_ahead(const Pictures& pictures);
   /// Of all images of the batch, or of the first few.
   void set_truths(std::span<const std::vector<Truth>> truths);
 
@@ -38,6 +40,8 @@ class NetworkInput {
  private:
   Backend& backend_;
   const Shape image_;
+  const PictureLayout layout_;  ///< of pictures that the device paints
+  void* pictures_ = nullptr;
   std::vector<Tensor> places_;
   size_t current_ = 0;                    ///< index of the last batch's
   bool has_values_ = false;               ///< x itself was set; the pixels are ignored

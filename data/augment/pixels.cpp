@@ -51,9 +51,7 @@ void make_grey(const PixelBlock& block) {
   for (int y = 0; y < block.height; ++y) {
     uint8_t* pixel = block.pixels + static_cast<size_t>(y) * block.stride;
     for (int x = 0; x < block.width; ++x, pixel += 3) {
-      // Weights of 1/256 that sum to 1.
-      const int grey = (77 * pixel[0] + 150 * pixel[1] + 29 * pixel[2] + 128) >> 8;
-      pixel[0] = pixel[1] = pixel[2] = static_cast<uint8_t>(grey);
+      pixel[0] = pixel[1] = pixel[2] = luminance(pixel[0], pixel[1], pixel[2]);
     }
   }
 }

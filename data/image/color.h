@@ -1,16 +1,11 @@
-// Changes of hue, saturation and exposure (brightness) in HSV, as in darknet.
+// Changes of colour of whole rows (kernels/math/color.h).
 #pragma once
 
 #include <cstdint>
 
-namespace brightnet {
+#include "kernels/math/color.h"
 
-struct ColorChange {
-  float hue = 0;         ///< shift in turns of the colour circle, [-0.5, 0.5]
-  float saturation = 1;  ///< factor; the product is clamped to 1
-  float exposure = 1;    ///< factor on the value; the product is clamped to white
-  bool changes() const { return hue != 0 || saturation != 1 || exposure != 1; }
-};
+namespace brightnet {
 
 /// Changes `count` pixels in place, given as planar channels with values in [0, 255].
 void change_color(float* red, float* green, float* blue, int count, const ColorChange& change);

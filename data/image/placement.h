@@ -6,6 +6,7 @@
 
 #include "core/enum_names.h"
 #include "core/input_size.h"
+#include "kernels/math/color.h"
 
 namespace brightnet {
 
@@ -13,9 +14,6 @@ namespace brightnet {
 struct Placement {
   float scale_x = 1, scale_y = 1, offset_x = 0, offset_y = 0;
 };
-
-/// The padding value: the mean of natural photographs (ImageNet's, over the three channels).
-constexpr uint8_t fill_value = 114;
 
 /// The placement used outside training: stretched to the input, or letterboxed: scaled to fit, keeping the
 /// aspect ratio, and centred. A letterboxed image covers whole pixels (its sides are rounded, at

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "kernels/math/triangle_filter.h"
 
 namespace brightnet {
 namespace {
@@ -90,23 +91,20 @@ void blend_columns(const float* row, const ResizeFilter::Taps& columns, float* g
 
 void ResizeFilter::Taps::compute(double from, double to, int outputs, int length) {
   const double step = (to - from) / outputs;
-  const double half = support(step);
-  count = std::min(length, static_cast<int>(std::ceil(2 * half)));
+  count = TriangleTaps<double>(from, step, 0, length).count;
   first.resize(static_cast<size_t>(outputs));
   weights.resize(static_cast<size_t>(outputs) * static_cast<size_t>(count));
   begin = length;
   end = 0;
   for (int i = 0; i < outputs; ++i) {
-    const double centre = std::clamp(from + (i + 0.5) * step, 0.5, length - 0.5);
-    const int start = std::clamp(static_cast<int>(std::floor(centre - half - 0.5)) + 1, 0, length - count);
+    const TriangleTaps<double> taps(from, step, i, length);
     float* weight = weights.data() + static_cast<size_t>(i) * static_cast<size_t>(count);
     double sum = 0;
-    for (int k = 0; k < count; ++k) sum += std::max(0.0, 1 - std::abs(start + k + 0.5 - centre) / half);
-    for (int k = 0; k < count; ++k)
-      weight[k] = static_cast<float>(std::max(0.0, 1 - std::abs(start + k + 0.5 - centre) / half) / sum);
-    first[static_cast<size_t>(i)] = start;
-    begin = std::min(begin, start);
-    end = std::max(end, start + count);
+    for (int k = 0; k < count; ++k) sum += taps.weight(k);
+    for (int k = 0; k < count; ++k) weight[k] = static_cast<float>(taps.weight(k) / sum);
+    first[static_cast<size_t>(i)] = taps.first;
+    begin = std::min(begin, taps.first);
+    end = std::max(end, taps.first + count);
   }
 }
 

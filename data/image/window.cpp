@@ -30,6 +30,12 @@ std::pair<int, int> touched(double from, double extent, int length) {
 
 }  // namespace
 
+cv::Rect touched_pixels(cv::Size size, const cv::Rect2d& needed) {
+  const auto [left, right] = touched(needed.x, needed.width, size.width);
+  const auto [top, bottom] = touched(needed.y, needed.height, size.height);
+  return {cv::Point(left, top), cv::Point(right, bottom)};
+}
+
 ImageWindow read_image_window(const std::filesystem::path& file, cv::Size at_least, const cv::Rect2d& needed,
                               int channels) {
   const std::vector<uint8_t> bytes = read_stored(file, 0, whole_file);
@@ -38,9 +44,7 @@ ImageWindow read_image_window(const std::filesystem::path& file, cv::Size at_lea
     const int reduction = jpeg_reduction({header->width, header->height}, at_least);
     const cv::Size size((header->width + reduction - 1) / reduction,
                         (header->height + reduction - 1) / reduction);
-    const auto [left, right] = touched(needed.x, needed.width, size.width);
-    const auto [top, bottom] = touched(needed.y, needed.height, size.height);
-    const cv::Rect window(cv::Point(left, top), cv::Point(right, bottom));
+    const cv::Rect window = touched_pixels(size, needed);
     const JpegResult result = decode_jpeg(bytes, reduction, window, channels);
     if (result.state == JpegResult::State::whole) return {result.image, size, window.tl()};
   }

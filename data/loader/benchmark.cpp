@@ -1,6 +1,7 @@
 #include "data/loader/benchmark.h"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include <opencv2/imgcodecs.hpp>
@@ -46,8 +47,9 @@ Rate measure_decode(const std::vector<std::vector<uint8_t>>& files, double secon
 }
 
 // Measures the steady state: warming up for an epoch fills the cache and empties the initial queue, so that
-// every batch taken is one that a worker has to make in the meantime.
-Rate measure_samples(const Dataset& dataset, const LoaderBenchmarkOptions& options, bool cached) {
+// every batch taken is one that a worker has to make in the meantime. `take` sees each of them.
+Rate measure_samples(const Dataset& dataset, const LoaderBenchmarkOptions& options, bool cached,
+                     const std::function<void(const Batch&)>& take = {}) {
   Loader::Setup setup;
   setup.dataset = &dataset;
   setup.augment = options.augment;
@@ -58,10 +60,30 @@ Rate measure_samples(const Dataset& dataset, const LoaderBenchmarkOptions& optio
   setup.epochs = std::numeric_limits<uint32_t>::max();
   setup.loader.workers = options.workers;
   setup.loader.cache_mb = cached ? 1e6f : 0.0f;
+  setup.pictures = static_cast<bool>(take);
   Loader loader(setup);
   const uint64_t warm_up = cached ? loader.steps_per_epoch() + 1 : 2;
   for (uint64_t i = 0; i < warm_up; ++i) loader.next();
-  return measure(options.seconds, [&] { return loader.next()->count; });
+  return measure(options.seconds, [&] {
+    const Batch& batch = *loader.next();
+    if (take) take(batch);
+    return batch.count;
+  });
+}
+
+PictureBenchmark measure_pictures(const Dataset& dataset, const LoaderBenchmarkOptions& options) {
+  PictureBenchmark result;
+  double samples = 0;
+  const auto take = [&](const Batch& batch) {
+    samples += batch.count;
+    result.bytes += static_cast<double>(batch.pictures.bytes);
+    result.painted += batch.painted;
+  };
+  result.cached = measure_samples(dataset, options, true, take);
+  result.uncached = measure_samples(dataset, options, false, take);
+  result.bytes /= samples;
+  result.painted /= samples;
+  return result;
 }
 
 Dataset evenly_spread(const Dataset& dataset, int count) {
@@ -92,6 +114,7 @@ LoaderBenchmark measure_loader(const Dataset& dataset, const LoaderBenchmarkOpti
   const Rate before = measure_decode(files, options.seconds / 2);
   result.cached = measure_samples(part, options, true);
   result.uncached = measure_samples(part, options, false);
+  if (painted_by_cpu_alone(options.augment).empty()) result.pictures = measure_pictures(part, options);
   result.decode = mean(before, measure_decode(files, options.seconds / 2));
   return result;
 }

@@ -2,6 +2,8 @@
 // machine only such ratios are meaningful. Used by `brightnet bench --data`.
 #pragma once
 
+#include <optional>
+
 #include "core/input_size.h"
 #include "data/augment/options.h"
 #include "data/dataset.h"
@@ -24,10 +26,18 @@ struct Rate {
   double per_cpu_second = 0;  ///< CPU time: the throughput of one core
 };
 
+/// What is left to the loader where a GPU paints the samples (loader.paint).
+struct PictureBenchmark {
+  Rate cached, uncached;  ///< as below
+  double bytes = 0;       ///< of a sample that cross the bus, on average
+  double painted = 0;  ///< fraction of samples that the CPU paints nevertheless: their images are too large
+};
+
 struct LoaderBenchmark {
   Rate decode;    ///< images/s of OpenCV's imdecode in one thread, the file already in memory
   Rate cached;    ///< samples/s with every decoded image in memory
   Rate uncached;  ///< samples/s with nothing in memory: a mosaic decodes four files anew
+  std::optional<PictureBenchmark> pictures;  ///< none where `augment` asks for what only the CPU paints
   int images = 0;
   int workers = 0;
 };

@@ -1,6 +1,7 @@
 #include "data/loader/loader.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <mutex>
 #include <new>
@@ -15,6 +16,7 @@
 #include "data/image/stored_file.h"
 #include "data/loader/batch_queue.h"
 #include "data/loader/image_cache.h"
+#include "data/loader/picture_block.h"
 #include "data/loader/sample.h"
 
 namespace brightnet {
@@ -77,8 +79,15 @@ size_t slots_of(const LoaderOptions& options) {
   return options.threads() == 0 ? 1 : static_cast<size_t>(options.prefetch) + 1;
 }
 
+PictureLayout layout_of(const Loader::Setup& setup, const InputSize& size) {
+  return picture_layout(setup.batch, size.height, size.width, setup.channels,
+                        most_placed_images(setup.augment));
+}
+
 size_t batch_bytes(const Loader::Setup& setup) {
-  const auto largest = std::max_element(setup.sizes.begin(), setup.sizes.end())->pixels();
+  const InputSize& size = *std::max_element(setup.sizes.begin(), setup.sizes.end());
+  if (setup.pictures) return layout_of(setup, size).bytes();
+  const auto largest = size.pixels();
   return static_cast<size_t>(setup.channels) * static_cast<size_t>(largest) *
          static_cast<size_t>(setup.batch);
 }
@@ -121,9 +130,18 @@ void LoaderOptions::fields(Fields& f) {
       .within(0, 256);
   f("prefetch", prefetch, "batches prepared in advance").within(1, 1024);
   f("cache_mb", cache_mb, "MiB of decoded images kept in memory; 0 keeps none").at_least(0);
+  f("paint", paint,
+    "what resizes and colours training samples; auto: a GPU that trains, if it can all of augment");
   f("shuffle_buffer", shuffle_buffer,
     "images of .tar archives, which are read in sequence, among which the next one and the others of its mosaic are drawn")
       .within(1, 1e8);
+}
+
+std::string painted_by_cpu_alone(const AugmentOptions& augment) {
+  return augment.blur > 0              ? "blur"
+         : augment.blur_background > 0 ? "blur_background"
+         : augment.noise > 0           ? "noise"
+                                       : "";
 }
 
 BufferSource BufferSource::host() {
@@ -139,14 +157,14 @@ class Loader::Implementation {
                  setup_.steps_per_epoch, runs_of(*setup_.dataset, setup_.loader)),
         cache_(*setup_.dataset, cache_bytes(setup_.loader.cache()), needed_size(setup_), setup_.channels),
         buffers_(std::make_shared<Buffers>(setup_.buffers, batch_bytes(setup_))),
+        slots_(slots_of(setup_.loader)),
         end_(end_of(setup_, sampler_.steps_per_epoch())),
         first_step_(setup_.start_epoch * sampler_.steps_per_epoch() + setup_.start_step) {
     const int workers = setup_.loader.threads();
     for (int i = 0; i < std::max(1, workers); ++i)
       makers_.push_back(std::make_unique<SampleMaker>(*setup_.dataset, setup_.augment, cache_));
-    slots_.resize(slots_of(setup_.loader));
     for (Slot& slot : slots_) {
-      slot.pixels = buffers_->get();
+      slot.memory = buffers_->get();
       slot.batch.truths.resize(static_cast<size_t>(setup_.batch));
     }
     BatchQueue::Work work;
@@ -166,14 +184,19 @@ class Loader::Implementation {
   const Batch* next() {
     const int slot = queue_->next();
     current_ = slot < 0 ? nullptr : &slots_[static_cast<size_t>(slot)];
-    return current_ ? &current_->batch : nullptr;
+    if (!current_) return nullptr;
+    if (setup_.pictures) {
+      current_->batch.pictures = current_->block.pictures();
+      current_->batch.painted = current_->painted;
+    }
+    return &current_->batch;
   }
 
   // Workers do not touch the consumer's slot before the next call of next().
   std::shared_ptr<uint8_t> keep_pixels() {
-    BRIGHTNET_CHECK(current_ && current_->batch.pixels == current_->pixels.get(),
+    BRIGHTNET_CHECK(current_ && current_->batch.pixels == current_->memory.get(),
                     "a batch's pixels are kept once");
-    return std::exchange(current_->pixels, buffers_->get());
+    return std::exchange(current_->memory, buffers_->get());
   }
 
   void set_end(const RunEnd& end) {
@@ -189,7 +212,9 @@ class Loader::Implementation {
 
  private:
   struct Slot {
-    std::shared_ptr<uint8_t> pixels;
+    std::shared_ptr<uint8_t> memory;
+    PictureBlock block;
+    std::atomic<int> painted = 0;
     std::vector<SamplePosition> samples;
     bool plain = false;
     Batch batch;
@@ -210,7 +235,12 @@ class Loader::Implementation {
     batch.height = size.height;
     batch.width = size.width;
     batch.channels = setup_.channels;
-    batch.pixels = slot.pixels.get();
+    if (setup_.pictures) {
+      slot.block.begin(reinterpret_cast<std::byte*>(slot.memory.get()), layout_of(setup_, size));
+      slot.painted = 0;
+    } else {
+      batch.pixels = slot.memory.get();
+    }
     batch.real = static_cast<int>(std::count_if(slot.samples.begin(), slot.samples.end(),
                                                 [](const auto& sample) { return sample.real; }));
     return batch.count;
@@ -220,10 +250,16 @@ class Loader::Implementation {
     const SamplePosition& sample = slot.samples[static_cast<size_t>(item)];
     Batch& batch = slot.batch;
     const InputSize size(batch.height, batch.width);
+    const SampleName name{setup_.seed,  sample.epoch, sample.position,
+                          sample.image, slot.plain,   sample.nearby};
+    SampleMaker& maker = *makers_[static_cast<size_t>(worker)];
+    std::vector<Truth>& truths = batch.truths[static_cast<size_t>(item)];
+    if (setup_.pictures) {
+      if (!maker.make(name, size, slot.block, item, truths)) ++slot.painted;
+      return;
+    }
     const size_t bytes = static_cast<size_t>(setup_.channels) * static_cast<size_t>(size.pixels());
-    makers_[static_cast<size_t>(worker)]->make(
-        {setup_.seed, sample.epoch, sample.position, sample.image, slot.plain, sample.nearby}, size,
-        batch.pixels + static_cast<size_t>(item) * bytes, batch.truths[static_cast<size_t>(item)]);
+    maker.make(name, size, batch.pixels + static_cast<size_t>(item) * bytes, truths);
   }
 
   // The input size of a batch. It depends only on the step, so it is the same on every rank and after resuming.
@@ -241,12 +277,12 @@ class Loader::Implementation {
   Sampler sampler_;
   ImageCache cache_;
   const std::shared_ptr<Buffers> buffers_;
+  std::vector<Slot> slots_;
   RunEnd end_;  // changed while no batch is being opened
   const uint64_t first_step_;
   std::vector<std::unique_ptr<SampleMaker>> makers_;  // one for each worker
-  std::vector<Slot> slots_;
-  Slot* current_ = nullptr;            // the consumer's
-  std::unique_ptr<BatchQueue> queue_;  // last: its threads end before what they use
+  Slot* current_ = nullptr;                           // the consumer's
+  std::unique_ptr<BatchQueue> queue_;                 // last: its threads end before what they use
 };
 
 Loader::Loader(Setup setup) {

@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/box.h"
@@ -13,14 +15,31 @@
 #include "data/augment/options.h"
 #include "data/dataset.h"
 #include "data/loader/sampler.h"
+#include "kernels/math/painting.h"
 
 namespace brightnet {
+
+/// What resizes, warps and colours the images of a training sample and puts them together.
+enum class PaintDevice : uint8_t {
+  automatic,  ///< a GPU that trains, if it can paint all that the configuration draws; else the CPU
+  cpu,
+  gpu
+};
+constexpr std::string_view enum_name(PaintDevice device) {
+  switch (device) {
+    case PaintDevice::automatic: return "auto";
+    case PaintDevice::cpu: return "cpu";
+    case PaintDevice::gpu: return "gpu";
+  }
+  return {};
+}
 
 /// The `loader:` section.
 struct LoaderOptions {
   Auto<int> workers;     ///< threads; 0 makes each batch in next(). Automatic: 1 if not chosen
   int prefetch = 3;      ///< whole batches made ahead
   Auto<float> cache_mb;  ///< MiB of decoded images kept in memory; 0: none. Automatic: 1024 if not chosen
+  PaintDevice paint = PaintDevice::automatic;
   int shuffle_buffer = 4096;  ///< images of .tar archives among which the next one is drawn
   void fields(Fields& f);
 
@@ -31,6 +50,8 @@ struct LoaderOptions {
 /// A batch ready for the network: pixels as u8, NHWC, RGB or grey, and the objects in each image.
 struct Batch {
   uint8_t* pixels = nullptr;  ///< batch × height × width × channels, in a buffer of the loader's
+  Pictures pictures = {};     ///< or what a device paints them from, in such a buffer; `pixels` is null then
+  int painted = 0;  ///< of such pictures, those that the CPU painted: their images are too many bytes
   int count = 0, height = 0, width = 0, channels = 3;
   std::vector<std::vector<Truth>> truths;  ///< one list an image; boxes relative to height and width
   int real = 0;                            ///< images that are not padding of an uneven tail
@@ -53,6 +74,9 @@ struct RunEnd {
   std::vector<uint64_t> larger_from = {};
 };
 
+/// The first key of `augment:` that asks for what only the CPU paints; "" where there is none.
+std::string painted_by_cpu_alone(const AugmentOptions& augment);
+
 /// Yields the batches of a training run, in an order that depends on the seed alone: the sequence is
 /// bit-identical for any number of workers. Each epoch is a permutation of the data set.
 class Loader {
@@ -73,6 +97,7 @@ class Loader {
     uint64_t start_epoch = 0, start_step = 0;
     RankPart part;
     BufferSource buffers = BufferSource::host();
+    bool pictures = false;  ///< batches have pictures, for Backend::paint_ahead(), instead of pixels
   };
 
   /// The bytes of all batches' buffers: of the one that the consumer holds and of those made ahead.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include <opencv2/core/utility.hpp>
+#include "data/augment/mixup.h"
 
 namespace brightnet {
 namespace {
@@ -57,13 +57,13 @@ cv::Rect2d with_reach(const Region& region, cv::Size to, const ImageRecord& reco
 
 // How the warped image is sampled, in pixels of the file: what is shown of it, and how far apart along its
 // axes the centres of neighbouring pixels of the input are, in the middle of that.
-struct Sampling {
+struct WarpSteps {
   cv::Rect2d shown;
   double step_x = 1, step_y = 1;
 };
 
-Sampling sampling_of(const Homography& to_image, const std::vector<cv::Point2d>& visible) {
-  Sampling sampling;
+WarpSteps sampling_of(const Homography& to_image, const std::vector<cv::Point2d>& visible) {
+  WarpSteps sampling;
   std::vector<cv::Point2d> points;
   cv::Point2d middle;
   for (const cv::Point2d& point : visible) {
@@ -87,8 +87,43 @@ double reduction_for(double step) {
   return step > longest_step ? step / reduced_step : 1.0;
 }
 
+void transpose(const PixelBlock& from, const PixelBlock& to) {
+  const auto channels = static_cast<size_t>(to.channels);
+  for (int y = 0; y < to.height; ++y) {
+    uint8_t* row = to.pixels + static_cast<size_t>(y) * to.stride;
+    const uint8_t* column = from.pixels + channels * static_cast<size_t>(y);
+    for (int x = 0; x < to.width; ++x)
+      std::memcpy(row + channels * static_cast<size_t>(x), column + static_cast<size_t>(x) * from.stride,
+                  channels);
+  }
+}
+
 Homography scaled(double x, double y, const Homography& map) {
   return Homography(x, 0, 0, 0, y, 0, 0, 0, 1) * map;
+}
+
+PixelBlock workspace(std::vector<uint8_t>& memory, cv::Size size, int channels) {
+  memory.resize(static_cast<size_t>(channels) * static_cast<size_t>(size.area()));
+  return dense_block(memory.data(), size.width, size.height, channels);
+}
+
+/// Blends an image's pixels of placed.seen with those that are there.
+void blend(const PixelBlock& own, const PlacedImage& placed, const PixelBlock& out) {
+  for (int y = 0; y < out.height; ++y) {
+    const size_t row = static_cast<size_t>(y), channels = static_cast<size_t>(out.channels);
+    const uint8_t* from = own.pixels + row * own.stride;
+    uint8_t* to = out.pixels + row * out.stride;
+    switch (placed.blend) {
+      case Blend::replace: std::memcpy(to, from, out.row_bytes()); break;
+      case Blend::half: blend_half(to, from, out.row_bytes()); break;
+      case Blend::soft:
+        for (int x = 0; x < out.width; ++x) {
+          const float share = placed.share(placed.seen.x + x, placed.seen.y + y);
+          for (size_t c = 0; c < channels; ++c, ++from, ++to) *to = soft_blend(*to, *from, share);
+        }
+        break;
+    }
+  }
 }
 
 }  // namespace
@@ -108,72 +143,64 @@ void fill(const PixelBlock& out) {
   }
 }
 
-void Painter::operator()(int image, const Placement& placement, const cv::Rect& part,
-                         const ColorChange& color, const PixelBlock& out) {
+SampledImage Painter::read(const PlacedImage& placed) {
+  const Homography& map = placed.map;
+  const cv::Rect& part = placed.part;
+  const int image = placed.image;
+  if (image == PlacedImage::none) return {};
+  if (const auto straight = placement_of(map)) return read_straight(image, *straight, part);
+  const auto turned = placement_of(transposed(map));
+  if (!turned) return read_warped(image, map, part);
+  // Painted with x and y exchanged, in coordinates that begin at the part.
+  Placement exchanged = *turned;
+  exchanged.offset_x -= static_cast<float>(part.y);
+  exchanged.offset_y -= static_cast<float>(part.x);
+  SampledImage read = read_straight(image, exchanged, {0, 0, part.height, part.width});
+  read.sampling = Sampling::turned;
+  return read;
+}
+
+/// Exactly what is needed, whatever is cached: how much a sample reads does not depend on that.
+ImageWindow Painter::read_window(int image, const cv::Rect2d& needed) {
+  ImageWindow read = cache_.get(image, needed);
+  const cv::Rect there(read.corner, read.pixels.size());
+  const cv::Rect wanted = touched_pixels(read.size, needed) & there;
+  return {read.pixels(wanted - read.corner), read.size, wanted.tl()};
+}
+
+SampledImage Painter::read_straight(int image, const Placement& placement, const cv::Rect& part) {
   const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
+  SampledImage sampled;
+  sampled.target = part.size();
   const auto [left, right] =
       covered(placement.scale_x, placement.offset_x, record.width, part.x, part.br().x);
   const auto [top, bottom] =
       covered(placement.scale_y, placement.offset_y, record.height, part.y, part.br().y);
-  if (left >= right || top >= bottom) return fill(block(out, part));
+  if (left >= right || top >= bottom) return sampled;
   const cv::Rect shown(cv::Point(left, top), cv::Point(right, bottom));
-  fill_around(out, part, shown);
+  sampled.shown = shown - part.tl();
 
   const auto back = [](int pixel, float scale, float offset) {
     return (static_cast<double>(pixel) - static_cast<double>(offset)) / static_cast<double>(scale);
   };
-  Region region{back(left, placement.scale_x, placement.offset_x),
-                back(top, placement.scale_y, placement.offset_y),
-                back(right, placement.scale_x, placement.offset_x),
-                back(bottom, placement.scale_y, placement.offset_y)};
-  const ImageWindow decoded =
-      cache_.get(image, with_reach(region, shown.size(), record, cache_.reduction(image)));
-  const double x = static_cast<double>(decoded.size.width) / record.width;
-  const double y = static_cast<double>(decoded.size.height) / record.height;
-  region = {region.left * x, region.top * y, region.right * x, region.bottom * y};
-  resize_(view(decoded), region, block(out, shown), color);
+  const Region region{back(left, placement.scale_x, placement.offset_x),
+                      back(top, placement.scale_y, placement.offset_y),
+                      back(right, placement.scale_x, placement.offset_x),
+                      back(bottom, placement.scale_y, placement.offset_y)};
+  sampled.window = read_window(image, with_reach(region, shown.size(), record, cache_.reduction(image)));
+  const double x = static_cast<double>(sampled.window.size.width) / record.width;
+  const double y = static_cast<double>(sampled.window.size.height) / record.height;
+  sampled.region = {region.left * x, region.top * y, region.right * x, region.bottom * y};
+  return sampled;
 }
 
-void Painter::operator()(int image, const Homography& map, const cv::Rect& part, const ColorChange& color,
-                         const PixelBlock& out) {
-  if (const auto straight = placement_of(map)) return (*this)(image, *straight, part, color, out);
-  if (const auto turned = placement_of(transposed(map)))
-    return paint_turned(image, *turned, part, color, out);
-  paint_warped(image, map, part, color, out);
-}
-
-// Paints an image that is rotated by a quarter turn, mirrored or not: it is painted with x and y exchanged, and the
-// result is transposed.
-void Painter::paint_turned(int image, const Placement& placement, const cv::Rect& part,
-                           const ColorChange& color, const PixelBlock& out) {
-  const cv::Rect exchanged(part.y, part.x, part.height, part.width);
-  const cv::Rect whole(0, 0, exchanged.width, exchanged.height);
-  Placement to_scratch = placement;
-  to_scratch.offset_x -= static_cast<float>(exchanged.x);
-  to_scratch.offset_y -= static_cast<float>(exchanged.y);
-  const auto channels = static_cast<size_t>(out.channels);
-  turned_.resize(channels * static_cast<size_t>(whole.area()));
-  const PixelBlock scratch = dense_block(turned_.data(), whole.width, whole.height, out.channels);
-  (*this)(image, to_scratch, whole, color, scratch);
-  const PixelBlock target = block(out, part);
-  for (int y = 0; y < target.height; ++y) {
-    uint8_t* to = target.pixels + static_cast<size_t>(y) * target.stride;
-    const uint8_t* from = scratch.pixels + channels * static_cast<size_t>(y);
-    for (int x = 0; x < target.width; ++x) {
-      std::memcpy(to + channels * static_cast<size_t>(x), from + static_cast<size_t>(x) * scratch.stride,
-                  channels);
-    }
-  }
-}
-
-void Painter::paint_warped(int image, const Homography& map, const cv::Rect& part, const ColorChange& color,
-                           const PixelBlock& out) {
+SampledImage Painter::read_warped(int image, const Homography& map, const cv::Rect& part) {
   const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
   const cv::Rect2d whole(0, 0, record.width, record.height);
   const auto visible = project(map, corners_of(whole), cv::Rect2d(part));
-  if (visible.size() < 3) return fill(block(out, part));
+  if (visible.size() < 3) return {};
   const Homography to_image = map.inv() * Homography(1, 0, part.x, 0, 1, part.y, 0, 0, 1);
-  const Sampling sampling = sampling_of(map.inv(), visible);
+  const WarpSteps sampling = sampling_of(map.inv(), visible);
   const int decoded_at = cache_.reduction(image);
   const double reduce_x = reduction_for(sampling.step_x / decoded_at),
                reduce_y = reduction_for(sampling.step_y / decoded_at);
@@ -184,30 +211,59 @@ void Painter::paint_warped(int image, const Homography& map, const cv::Rect& par
                  sampling.shown.width + 2 * margin_x, sampling.shown.height + 2 * margin_y) &
       whole;
   if (reduce_x == 1 && reduce_y == 1) {
-    const ImageWindow decoded =
-        cache_.get(image, {needed.x / record.width, needed.y / record.height, needed.width / record.width,
-                           needed.height / record.height});
-    const cv::Size size = decoded.size;
-    const double x = static_cast<double>(size.width) / record.width,
-                 y = static_cast<double>(size.height) / record.height;
-    return warp_(view(decoded), scaled(x, y, to_image),
-                 {0, 0, static_cast<double>(size.width), static_cast<double>(size.height)}, block(out, part),
-                 color);
+    SampledImage sampled;
+    sampled.sampling = Sampling::warped;
+    sampled.window = read_window(image, {needed.x / record.width, needed.y / record.height,
+                                         needed.width / record.width, needed.height / record.height});
+    const cv::Size2d size(sampled.window.size);
+    sampled.to_image = scaled(size.width / record.width, size.height / record.height, to_image);
+    sampled.bounds = {0, 0, size.width, size.height};
+    return sampled;
   }
-  const int width = std::max(1, static_cast<int>(std::ceil(needed.width / (decoded_at * reduce_x))));
-  const int height = std::max(1, static_cast<int>(std::ceil(needed.height / (decoded_at * reduce_y))));
-  reduced_.resize(static_cast<size_t>(out.channels) * static_cast<size_t>(width) *
-                  static_cast<size_t>(height));
-  const PixelBlock reduced = dense_block(reduced_.data(), width, height, out.channels);
-  const double x = width / needed.width, y = height / needed.height;
+  const cv::Size size(std::max(1, static_cast<int>(std::ceil(needed.width / (decoded_at * reduce_x)))),
+                      std::max(1, static_cast<int>(std::ceil(needed.height / (decoded_at * reduce_y)))));
+  const double x = size.width / needed.width, y = size.height / needed.height;
   const Placement placement{static_cast<float>(x), static_cast<float>(y), static_cast<float>(-needed.x * x),
                             static_cast<float>(-needed.y * y)};
-  (*this)(image, placement, {0, 0, width, height}, {}, reduced);
-  const ImageView seen{reduced_.data(), reduced.stride, width, height, 0, 0, width, height, out.channels};
-  const Homography to_reduced =
-      scaled(x, y, Homography(1, 0, -needed.x, 0, 1, -needed.y, 0, 0, 1) * to_image);
-  warp_(seen, to_reduced, {-needed.x * x, -needed.y * y, record.width * x, record.height * y},
-        block(out, part), color);
+  SampledImage sampled = read_straight(image, placement, {{}, size});
+  sampled.sampling = Sampling::reduced;
+  sampled.to_image = scaled(x, y, Homography(1, 0, -needed.x, 0, 1, -needed.y, 0, 0, 1) * to_image);
+  sampled.bounds = {-needed.x * x, -needed.y * y, record.width * x, record.height * y};
+  return sampled;
+}
+
+void Painter::resize(const SampledImage& image, const ColorChange& color, const PixelBlock& out) {
+  if (image.shown.empty()) return fill(out);
+  fill_around(out, {{}, image.target}, image.shown);
+  resize_(view(image.window), image.region, block(out, image.shown), color);
+}
+
+void Painter::resample(const SampledImage& image, const ColorChange& color, const PixelBlock& out) {
+  switch (image.sampling) {
+    case Sampling::straight: return resize(image, color, out);
+    case Sampling::turned: {
+      const PixelBlock exchanged = workspace(between_, image.target, out.channels);
+      resize(image, color, exchanged);
+      return transpose(exchanged, out);
+    }
+    case Sampling::warped: return warp_(view(image.window), image.to_image, image.bounds, out, color);
+    case Sampling::reduced: {
+      const PixelBlock reduced = workspace(between_, image.target, out.channels);
+      resize(image, {}, reduced);
+      const ImageView seen{reduced.pixels, reduced.stride, reduced.width, reduced.height, 0, 0,
+                           reduced.width,  reduced.height, out.channels};
+      return warp_(seen, image.to_image, image.bounds, out, color);
+    }
+  }
+}
+
+void Painter::paint(const PlacedImage& placed, const SampledImage& read, const PixelBlock& out) {
+  const cv::Rect& part = placed.part;
+  const bool whole = placed.blend == Blend::replace && placed.seen == part;
+  const PixelBlock own = whole ? block(out, part) : workspace(own_, part.size(), out.channels);
+  resample(read, placed.color, own);
+  change_pixels(placed.pixels, own, placed.objects);
+  if (!whole) blend(block(own, placed.seen - part.tl()), placed, block(out, placed.seen));
 }
 
 }  // namespace brightnet

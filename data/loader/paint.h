@@ -1,4 +1,4 @@
-// Paints images of a data set into parts of a network input.
+// Reads images of a data set for parts of a network input, and paints them there.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "data/image/resize_filter.h"
 #include "data/image/warp_filter.h"
 #include "data/loader/image_cache.h"
+#include "data/loader/placed_image.h"
 
 namespace brightnet {
 
@@ -20,31 +21,44 @@ PixelBlock block(const PixelBlock& whole, const cv::Rect& part);
 /// Fills the block with fill_value.
 void fill(const PixelBlock& out);
 
-/// Paints blocks with the cache's number of channels. Keeps its workspace, so each thread needs its own.
+/// An image as a part of an input shows it: what of it is read, and how that is resampled.
+struct SampledImage {
+  Sampling sampling = Sampling::straight;
+  cv::Size target;  ///< what is resized to: the part, with its sides exchanged, or the image that is warped
+  cv::Rect shown;   ///< the target's pixels that show the image
+  Region region;    ///< what they show, in pixels of the decoded image
+  Homography to_image;  ///< warping: the part's pixels to those of the decoded image, or of the target
+  cv::Rect2d bounds;    ///< what of that is shown
+  ImageWindow window;   ///< the part of the decoded image that is read for this; empty where none is shown
+
+  size_t window_bytes() const { return window.pixels.total() * window.pixels.elemSize(); }
+};
+
+/// Reads images and paints them into blocks with the cache's number of channels. Keeps its workspace, so each thread needs
+/// its own.
 class Painter {
  public:
   Painter(const Dataset& dataset, ImageCache& cache) : dataset_(dataset), cache_(cache) {}
 
-  /// Fills `part` of the input with the image, resampled through the placement, and with fill_value around
-  /// it. Throws what ImageCache::get throws.
-  void operator()(int image, const Placement& placement, const cv::Rect& part, const ColorChange& color,
-                  const PixelBlock& out);
-  /// The same for any map. One that keeps the directions of the axes, or exchanges them, gives the pixels
-  /// that the placement gives.
-  void operator()(int image, const Homography& map, const cv::Rect& part, const ColorChange& color,
-                  const PixelBlock& out);
+  /// Reads what `placed.part` of the input shows of an image. Throws what ImageCache::get throws.
+  SampledImage read(const PlacedImage& placed);
+  /// Paints it over what is there: resampled, with fill_value around it. A map that keeps the directions of the axes, or
+  /// exchanges them, is resized, any other is warped.
+  void paint(const PlacedImage& placed, const SampledImage& read, const PixelBlock& out);
 
  private:
-  void paint_turned(int image, const Placement& placement, const cv::Rect& part, const ColorChange& color,
-                    const PixelBlock& out);
-  void paint_warped(int image, const Homography& map, const cv::Rect& part, const ColorChange& color,
-                    const PixelBlock& out);
+  SampledImage read_straight(int image, const Placement& placement, const cv::Rect& part);
+  SampledImage read_warped(int image, const Homography& map, const cv::Rect& part);
+  ImageWindow read_window(int image, const cv::Rect2d& needed);
+  void resample(const SampledImage& image, const ColorChange& color, const PixelBlock& out);
+  void resize(const SampledImage& image, const ColorChange& color, const PixelBlock& out);
 
   const Dataset& dataset_;
   ImageCache& cache_;
   ResizeFilter resize_;
   WarpFilter warp_;
-  std::vector<uint8_t> turned_, reduced_;
+  std::vector<uint8_t> between_;  // an image that is transposed or warped
+  std::vector<uint8_t> own_;      // one that is blended with what is there
 };
 
 }  // namespace brightnet

@@ -63,8 +63,8 @@ cv::Rect covered_pixels(const ImageRecord& record, const Placement& placement) {
 
 }  // namespace
 
-ObjectPaster::ObjectPaster(const Dataset& dataset, const AugmentOptions& options, Painter& painter)
-    : dataset_(dataset), options_(options), painter_(painter) {
+ObjectPaster::ObjectPaster(const Dataset& dataset, const AugmentOptions& options)
+    : dataset_(dataset), options_(options) {
   if (options.copy_paste <= 0) return;
   for (size_t i = 0; i < dataset.images.size(); ++i) {
     const auto& objects = dataset.images[i].annotations;
@@ -73,28 +73,28 @@ ObjectPaster::ObjectPaster(const Dataset& dataset, const AugmentOptions& options
   }
 }
 
-void ObjectPaster::operator()(Random& random, std::span<const uint32_t> nearby, const PixelBlock& out,
-                              std::vector<Truth>& truths) {
+void ObjectPaster::operator()(Random& random, std::span<const uint32_t> nearby, const InputSize& size,
+                              std::vector<PlacedImage>& images, std::vector<Truth>& truths) const {
   if (with_objects_.empty() || !random.chance(options_.copy_paste)) return;
   const uint32_t count = 1 + random.below(static_cast<uint32_t>(options_.copy_paste_count));
   for (uint32_t i = 0; i < count; ++i) {
     const int image = nearby.empty()
                           ? with_objects_[random.below(static_cast<uint32_t>(with_objects_.size()))]
                           : static_cast<int>(nearby[random.below(static_cast<uint32_t>(nearby.size()))]);
-    paste_one(random, image, out, truths);
+    paste_one(random, image, size, images, truths);
   }
 }
 
-void ObjectPaster::paste_one(Random& random, int image, const PixelBlock& out, std::vector<Truth>& truths) {
+void ObjectPaster::paste_one(Random& random, int image, const InputSize& size,
+                             std::vector<PlacedImage>& images, std::vector<Truth>& truths) const {
   const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
   if (record.annotations.empty()) return;
   const Annotation& object =
       record.annotations[random.below(static_cast<uint32_t>(record.annotations.size()))];
   const ImageDraw draw = draw_image(random, options_);
-  Placement placement =
-      place_crop(draw, record.width, record.height, {out.height, out.width}, options_.letterbox);
+  Placement placement = place_crop(draw, record.width, record.height, size, options_.letterbox);
   cv::Rect2f box = placed_box(object, placement);
-  const cv::Size2f input(static_cast<float>(out.width), static_cast<float>(out.height));
+  const cv::Size2f input(static_cast<float>(size.width), static_cast<float>(size.height));
   if (object.crowd || std::min(box.width, box.height) < smallest_box_side) return;
   if (box.width > largest_pasted * input.width || box.height > largest_pasted * input.height) return;
   const auto place = find_place(random, box, truths, input, options_.copy_paste_overlap);
@@ -105,45 +105,24 @@ void ObjectPaster::paste_one(Random& random, int image, const PixelBlock& out, s
   const cv::Rect covered(
       cv::Point(static_cast<int>(std::lround(box.x)), static_cast<int>(std::lround(box.y))),
       cv::Point(static_cast<int>(std::lround(box.br().x)), static_cast<int>(std::lround(box.br().y))));
-  cover_boxes(truths, {&covered, 1}, {out.height, out.width}, options_.cutout_covered);
-  blend(image, placement, box, draw.color, out);
-  place_boxes(record.annotations, placement, {box.x, box.y, box.br().x, box.br().y}, {out.height, out.width},
+  cover_boxes(truths, {&covered, 1}, size, options_.cutout_covered);
+  place_boxes(record.annotations, placement, {box.x, box.y, box.br().x, box.br().y}, size,
               options_.min_visible, truths);
-}
-
-void ObjectPaster::blend(int image, const Placement& placement, const cv::Rect2f& box,
-                         const ColorChange& color, const PixelBlock& out) {
   const float edge = edge_of(box);
   const cv::Rect wanted(
       cv::Point(static_cast<int>(std::floor(box.x - edge)), static_cast<int>(std::floor(box.y - edge))),
       cv::Point(static_cast<int>(std::ceil(box.br().x + edge)),
                 static_cast<int>(std::ceil(box.br().y + edge))));
-  const cv::Rect part = wanted & cv::Rect(0, 0, out.width, out.height) &
-                        covered_pixels(dataset_.images[static_cast<size_t>(image)], placement);
+  const cv::Rect part = wanted & cv::Rect(0, 0, size.width, size.height) & covered_pixels(record, placement);
   if (part.empty()) return;
-  patch_.resize(static_cast<size_t>(out.channels) * static_cast<size_t>(part.area()));
-  const PixelBlock patch = dense_block(patch_.data(), part.width, part.height, out.channels);
-  Placement to_patch = placement;
-  to_patch.offset_x -= static_cast<float>(part.x);
-  to_patch.offset_y -= static_cast<float>(part.y);
-  painter_(image, to_patch, {0, 0, part.width, part.height}, color, patch);
-  // The object's own pixels count fully from half a pixel inside its box on.
-  const auto weight = [&](int pixel, float low, float high) {
-    const float centre = static_cast<float>(pixel) + 0.5f;
-    const float outside = std::max(low - centre, centre - high);
-    return std::clamp(1 - outside / edge, 0.0f, 1.0f);
-  };
-  for (int y = 0; y < part.height; ++y) {
-    const float down = weight(part.y + y, box.y, box.br().y);
-    const uint8_t* from = patch.pixels + static_cast<size_t>(y) * patch.stride;
-    uint8_t* to = block(out, part).pixels + static_cast<size_t>(y) * out.stride;
-    for (int x = 0; x < part.width; ++x) {
-      const float share = down * weight(part.x + x, box.x, box.br().x);
-      for (int c = 0; c < out.channels; ++c, ++from, ++to)
-        *to =
-            static_cast<uint8_t>(static_cast<float>(*to) + share * (static_cast<float>(*from) - *to) + 0.5f);
-    }
-  }
+  images.push_back({.image = image,
+                    .map = homography_of(placement),
+                    .part = part,
+                    .seen = part,
+                    .color = draw.color,
+                    .blend = Blend::soft,
+                    .box = box,
+                    .edge = edge});
 }
 
 }  // namespace brightnet

@@ -7,36 +7,33 @@
 #include <vector>
 
 #include "core/box.h"
+#include "core/input_size.h"
 #include "core/random.h"
 #include "data/augment/options.h"
 #include "data/dataset.h"
-#include "data/loader/paint.h"
+#include "data/loader/placed_image.h"
 
 namespace brightnet {
 
-/// Keeps its workspace, so each thread needs its own.
 class ObjectPaster {
  public:
-  ObjectPaster(const Dataset& dataset, const AugmentOptions& options, Painter& painter);
+  ObjectPaster(const Dataset& dataset, const AugmentOptions& options);
 
-  /// With the probability copy_paste, pastes 1 to copy_paste_count objects of random images into a sample,
+  /// With the probability copy_paste, pastes 1 to copy_paste_count objects of random images into a sample of this size,
   /// each with the crop's scale, flip and colours of its own draw_image(). An object that is larger than half
   /// of the input, or that fits nowhere, is left out. The boxes of other objects in the pasted box come with
   /// it, clipped to it by min_visible.
   /// `nearby`: the images to take them from; empty: all that have objects.
-  void operator()(Random& random, std::span<const uint32_t> nearby, const PixelBlock& out,
-                  std::vector<Truth>& truths);
+  void operator()(Random& random, std::span<const uint32_t> nearby, const InputSize& size,
+                  std::vector<PlacedImage>& images, std::vector<Truth>& truths) const;
 
  private:
-  void paste_one(Random& random, int image, const PixelBlock& out, std::vector<Truth>& truths);
-  void blend(int image, const Placement& placement, const cv::Rect2f& box, const ColorChange& color,
-             const PixelBlock& out);
+  void paste_one(Random& random, int image, const InputSize& size, std::vector<PlacedImage>& images,
+                 std::vector<Truth>& truths) const;
 
   const Dataset& dataset_;
   const AugmentOptions options_;
-  Painter& painter_;
   std::vector<int> with_objects_;  // indices of the images that have objects
-  std::vector<uint8_t> patch_;
 };
 
 }  // namespace brightnet

@@ -2,16 +2,13 @@
 
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <span>
 
 #include "data/augment/boxes.h"
 #include "data/augment/cover.h"
 #include "data/augment/crop.h"
 #include "data/augment/geometry.h"
-#include "data/augment/mixup.h"
 #include "data/augment/mosaic.h"
-#include "data/augment/pixels.h"
 
 namespace brightnet {
 namespace {
@@ -23,7 +20,7 @@ InputPart edges_of(const cv::Rect& part) {
 
 /// The pixels of `part` that boxes of the whole input lie on, relative to it.
 std::vector<cv::Rect> objects_in(const cv::Rect& part, std::span<const Truth> truths,
-                                 const PixelBlock& whole) {
+                                 const InputSize& whole) {
   std::vector<cv::Rect> objects;
   for (const Truth& truth : truths) {
     const Box& box = truth.box;
@@ -38,8 +35,10 @@ std::vector<cv::Rect> objects_in(const cv::Rect& part, std::span<const Truth> tr
   return objects;
 }
 
-InputSize size_of(const PixelBlock& out) {
-  return {out.height, out.width};
+constexpr int images_of_mosaic = 4;
+
+cv::Rect whole_of(const InputSize& size) {
+  return {0, 0, size.width, size.height};
 }
 
 /// The options without hue and saturation for a grey image, which has neither; darknet, too, changes the exposure
@@ -52,14 +51,13 @@ AugmentOptions options_for(AugmentOptions options, int channels) {
   return options;
 }
 
-void copy(const PixelBlock& from, const PixelBlock& to) {
-  for (int y = 0; y < to.height; ++y) {
-    const size_t row = static_cast<size_t>(y);
-    std::memcpy(to.pixels + row * to.stride, from.pixels + row * from.stride, to.row_bytes());
-  }
-}
-
 }  // namespace
+
+int most_placed_images(const AugmentOptions& options) {
+  const int pictures = 1 + (options.mixup > 0) + (options.cutmix > 0);
+  return images_of_mosaic * pictures + (options.copy_paste > 0 ? options.copy_paste_count : 0) +
+         (options.cutout > 0 ? options.cutout_count : 0);
+}
 
 SampleMaker::SampleMaker(const Dataset& dataset, const AugmentOptions& options, ImageCache& cache)
     : dataset_(dataset),
@@ -68,49 +66,70 @@ SampleMaker::SampleMaker(const Dataset& dataset, const AugmentOptions& options, 
       has_geometry_(draws_geometry(options_)),
       has_pixels_(draws_pixels(options_)),
       painter_(dataset, cache),
-      paster_(dataset, options_, painter_) {}
+      paster_(dataset, options_) {}
 
 void SampleMaker::make(const SampleName& name, const InputSize& size, uint8_t* pixels,
                        std::vector<Truth>& truths) {
+  draw(name, size, truths);
+  const PixelBlock out = dense_block(pixels, size.width, size.height, channels_);
+  for (const PlacedImage& placed : images_) painter_.paint(placed, painter_.read(placed), out);
+}
+
+bool SampleMaker::make(const SampleName& name, const InputSize& size, PictureBlock& block, int picture,
+                       std::vector<Truth>& truths) {
+  draw(name, size, truths);
+  read_.clear();
+  size_t bytes = 0;
+  for (const PlacedImage& placed : images_) bytes += read_.emplace_back(painter_.read(placed)).window_bytes();
+  const bool fits = block.has_room(bytes);
+  if (fits) {
+    for (size_t i = 0; i < images_.size(); ++i) block.add(picture, images_[i], read_[i]);
+  } else {
+    const PixelBlock out = block.add_painted(picture, size, channels_);
+    for (size_t i = 0; i < images_.size(); ++i) painter_.paint(images_[i], read_[i], out);
+  }
+  read_.clear();  // they hold pixels that the cache may not keep
+  return fits;
+}
+
+void SampleMaker::draw(const SampleName& name, const InputSize& size, std::vector<Truth>& truths) {
   truths.clear();
+  images_.clear();
   const auto stream = [&](Purpose purpose) { return Random(name.seed, purpose, name.epoch, name.position); };
   Streams streams{stream(Purpose::mosaic), stream(Purpose::augment), stream(Purpose::geometry),
                   stream(Purpose::pixels)};
-  const PixelBlock out = dense_block(pixels, size.width, size.height, channels_);
-  draw_picture(streams, name, out, truths);
-  if (!name.plain) mix(streams, name, out, truths);
+  draw_picture(streams, name, size, truths);
+  if (!name.plain) mix(streams, name, size, truths);
   Random random = stream(Purpose::cutout);
   const auto covers = draw_cutout(random, options_, size);
   if (covers.empty()) return;
-  for (const cv::Rect& cover : covers) fill(block(out, cover));
+  for (const cv::Rect& cover : covers) images_.push_back({.part = cover, .seen = cover});
   cover_boxes(truths, covers, size, options_.cutout_covered);
 }
 
-void SampleMaker::mix(Streams& streams, const SampleName& name, const PixelBlock& out,
+void SampleMaker::mix(Streams& streams, const SampleName& name, const InputSize& size,
                       std::vector<Truth>& truths) {
-  const size_t bytes = out.stride * static_cast<size_t>(out.height);
-  const auto draw_second = [&](std::vector<Truth>& objects) -> PixelBlock {
-    second_.resize(bytes);
-    const PixelBlock second = dense_block(second_.data(), out.width, out.height, channels_);
+  const auto draw_second = [&](std::vector<Truth>& objects) {
     SampleName other = name;
     other.image = draw_other(streams.choices, name);
     other.plain = false;
-    draw_picture(streams, other, second, objects);
-    return second;
+    const size_t earlier = images_.size();
+    draw_picture(streams, other, size, objects);
+    return std::span(images_).subspan(earlier);
   };
   if (streams.choices.chance(options_.mixup)) {
-    draw_second(truths);
-    blend_half(out.pixels, second_.data(), bytes);
+    for (PlacedImage& second : draw_second(truths)) second.blend = Blend::half;
   }
   Random paste(name.seed, Purpose::paste, name.epoch, name.position);
-  paster_(paste, name.nearby, out, truths);
+  paster_(paste, name.nearby, size, images_, truths);
   Random cut(name.seed, Purpose::cutmix, name.epoch, name.position);
   if (!cut.chance(options_.cutmix)) return;
-  const cv::Rect part = draw_rectangle(cut, options_.cutmix_size, size_of(out));
+  const cv::Rect part = draw_rectangle(cut, options_.cutmix_size, size);
   second_truths_.clear();
-  copy(block(draw_second(second_truths_), part), block(out, part));
-  cover_boxes(truths, std::array{part}, size_of(out), 1 - options_.min_visible);
-  clip_boxes(second_truths_, edges_of(part), size_of(out), options_.min_visible);
+  for (PlacedImage& second : draw_second(second_truths_)) second.seen &= part;
+  std::erase_if(images_, [](const PlacedImage& placed) { return placed.seen.empty(); });
+  cover_boxes(truths, std::array{part}, size, 1 - options_.min_visible);
+  clip_boxes(second_truths_, edges_of(part), size, options_.min_visible);
   truths.insert(truths.end(), second_truths_.begin(), second_truths_.end());
 }
 
@@ -133,35 +152,34 @@ SampleMaker::Drawn SampleMaker::draw_map(Streams& streams, int image, bool plain
           draw.color};
 }
 
-void SampleMaker::draw_picture(Streams& streams, const SampleName& name, const PixelBlock& out,
+void SampleMaker::draw_picture(Streams& streams, const SampleName& name, const InputSize& size,
                                std::vector<Truth>& truths) {
-  const InputSize size = size_of(out);
   int image = name.image;
   if (name.plain || !streams.choices.chance(options_.mosaic)) {
     const Drawn drawn = draw_map(streams, image, name.plain, size);
-    return paint(streams, image, drawn, {0, 0, out.width, out.height}, out, truths);
+    return place(streams, image, drawn, whole_of(size), size, truths);
   }
   const cv::Point centre = draw_mosaic_centre(streams.choices, size);
-  for (int index = 0; index < 4; ++index) {
+  for (int index = 0; index < images_of_mosaic; ++index) {
     if (index > 0) image = draw_other(streams.choices, name);
     const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
     Drawn drawn = draw_map(streams, image, false, size);
     drawn.map = move_to_quadrant(drawn.map, record.width, record.height, index, centre, size);
-    paint(streams, image, drawn, mosaic_quadrant(index, centre, size), out, truths);
+    place(streams, image, drawn, mosaic_quadrant(index, centre, size), size, truths);
   }
 }
 
-void SampleMaker::paint(Streams& streams, int image, const Drawn& drawn, const cv::Rect& part,
-                        const PixelBlock& out, std::vector<Truth>& truths) {
-  painter_(image, drawn.map, part, drawn.color, out);
+void SampleMaker::place(Streams& streams, int image, const Drawn& drawn, const cv::Rect& part,
+                        const InputSize& size, std::vector<Truth>& truths) {
+  PlacedImage& placed = images_.emplace_back(
+      PlacedImage{.image = image, .map = drawn.map, .part = part, .seen = part, .color = drawn.color});
   const size_t earlier = truths.size();
   place_boxes(dataset_.images[static_cast<size_t>(image)].annotations, drawn.map, options_.warped_boxes,
-              edges_of(part), size_of(out), options_.min_visible, truths);
+              edges_of(part), size, options_.min_visible, truths);
   if (!has_pixels_) return;
-  const PixelDraw draw = draw_pixels(streams.pixels, options_);
+  placed.pixels = draw_pixels(streams.pixels, options_);
   const std::span<const Truth> own = std::span(truths).subspan(earlier);
-  change_pixels(draw, block(out, part),
-                draw.blurs_background ? objects_in(part, own, out) : std::vector<cv::Rect>());
+  if (placed.pixels.blurs_background) placed.objects = objects_in(part, own, size);
 }
 
 }  // namespace brightnet

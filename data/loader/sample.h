@@ -15,6 +15,8 @@
 #include "data/loader/image_cache.h"
 #include "data/loader/paint.h"
 #include "data/loader/paste.h"
+#include "data/loader/picture_block.h"
+#include "data/loader/placed_image.h"
 
 namespace brightnet {
 
@@ -28,6 +30,9 @@ struct SampleName {
   std::span<const uint32_t> nearby = {};  ///< the images that others are drawn from; empty: all
 };
 
+/// How many images, and covers without one, a sample is put together from at most.
+int most_placed_images(const AugmentOptions& options);
+
 /// Makes samples in the caller's memory and keeps its own workspace, so each thread needs its own.
 class SampleMaker {
  public:
@@ -36,6 +41,10 @@ class SampleMaker {
 
   /// Fills height × width × channels pixels and the objects in them.
   void make(const SampleName& name, const InputSize& size, uint8_t* pixels, std::vector<Truth>& truths);
+  /// The same for a device that paints the pixels itself: picture number `picture` of the block. Where its images are more
+  /// bytes than there is room for, or than cross the bus in reason, it is painted here, and false is returned.
+  bool make(const SampleName& name, const InputSize& size, PictureBlock& block, int picture,
+            std::vector<Truth>& truths);
 
  private:
   // Each option has a random stream of its own, so that switching one off does not change what the others draw.
@@ -48,11 +57,13 @@ class SampleMaker {
     ColorChange color;
   };
 
+  /// Draws the sample: `images_` and the objects.
+  void draw(const SampleName& name, const InputSize& size, std::vector<Truth>& truths);
   Drawn draw_map(Streams& streams, int image, bool plain, const InputSize& size) const;
-  void draw_picture(Streams& streams, const SampleName& name, const PixelBlock& out,
+  void draw_picture(Streams& streams, const SampleName& name, const InputSize& size,
                     std::vector<Truth>& truths);
-  void mix(Streams& streams, const SampleName& name, const PixelBlock& out, std::vector<Truth>& truths);
-  void paint(Streams& streams, int image, const Drawn& drawn, const cv::Rect& part, const PixelBlock& out,
+  void mix(Streams& streams, const SampleName& name, const InputSize& size, std::vector<Truth>& truths);
+  void place(Streams& streams, int image, const Drawn& drawn, const cv::Rect& part, const InputSize& size,
              std::vector<Truth>& truths);
   int draw_other(Random& choices, const SampleName& name) const;
 
@@ -61,8 +72,9 @@ class SampleMaker {
   const int channels_;
   const bool has_geometry_, has_pixels_;
   Painter painter_;
-  ObjectPaster paster_;
-  std::vector<uint8_t> second_;  // the other half of a mixup, or what cutmix cuts from
+  const ObjectPaster paster_;
+  std::vector<PlacedImage> images_;
+  std::vector<SampledImage> read_;
   std::vector<Truth> second_truths_;
 };
 

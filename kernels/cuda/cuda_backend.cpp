@@ -6,6 +6,7 @@
 #include "core/host_memory.h"
 #include "core/log.h"
 #include "kernels/cuda/last_block.h"
+#include "kernels/cuda/paint.h"
 #include "kernels/cuda/transfers.h"
 
 namespace brightnet::cuda {
@@ -121,6 +122,10 @@ void CudaBackend::release_host(void* memory) {
 }
 void CudaBackend::upload_ahead(void* device, const void* host, size_t bytes) {
   queues().ahead.upload(device, host, bytes, queues().work);
+}
+void CudaBackend::paint_ahead(const Pictures& pictures, void* memory, const Tensor& pixels) {
+  queues().ahead.upload(memory, pictures.data, pictures.bytes, queues().work,
+                        [&](const Stream& stream) { cuda::paint(pictures.layout, memory, pixels, stream); });
 }
 void CudaBackend::finish_uploads() {
   if (lists()) return;

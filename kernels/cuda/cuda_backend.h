@@ -98,6 +98,7 @@ class CudaBackend : public Backend {
   void fake_quantize_weights(const float* w, const float* scales, size_t outputs, size_t weights_per_output,
                              float* y) override;
   void normalize_image(const Tensor& pixels, const Tensor& x) override;
+  void paint_ahead(const Pictures& pictures, void* memory, const Tensor& pixels) override;
 
   size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const override;
   void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override;

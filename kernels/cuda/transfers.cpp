@@ -32,13 +32,16 @@ void StagingRing::download(void* host, const void* device, size_t bytes, const S
 
 // Upload k waits for the work queued before upload k − 1: with double buffering, only that can still read the
 // buffer it overwrites.
-void UploadsAhead::upload(void* device, const void* host, size_t bytes, const Stream& work) {
+void UploadsAhead::upload(void* device, const void* host, size_t bytes, const Stream& work,
+                          const std::function<void(const Stream&)>& then) {
   held_.hold(stream_);
   queued_[(uploads_ + 1) % 2].hold(stream_);
   copy_async(device, host, bytes, stream_);
   copied_.record(stream_);
+  if (then) then(stream_);
+  ready_.record(stream_);
   queued_[uploads_ % 2].record(work);
-  copied_.hold(work);
+  ready_.hold(work);
   ++uploads_;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 
 #include "kernels/cuda/runtime.h"
@@ -30,13 +31,15 @@ class StagingRing {
 /// Uploads through a separate stream, concurrent with the work; see Device::upload_ahead().
 class UploadsAhead {
  public:
-  void upload(void* device, const void* host, size_t bytes, const Stream& work);
+  /// `then` queues what is done with the bytes before work that is queued later.
+  void upload(void* device, const void* host, size_t bytes, const Stream& work,
+              const std::function<void(const Stream&)>& then = {});
   void finish() const { copied_.synchronize(); }
   void hold(const Stream& work);
 
  private:
   Stream stream_;
-  Event queued_[2], held_, copied_;
+  Event queued_[2], held_, copied_, ready_;
   size_t uploads_ = 0;
 };
 

@@ -44,7 +44,7 @@ layers:
 class BoundNetwork {
  public:
   BoundNetwork(Backend& backend, Model model, int batch, const InputSize& size, Precision precision,
-               Mode mode, bool recompute = false, bool loss_of_inference = false)
+               Mode mode, bool recompute = false, bool loss_of_inference = false, int strokes = 0)
       : backend_(backend),
         model_(std::move(model)),
         layout_(model_),
@@ -61,7 +61,8 @@ class BoundNetwork {
                   .mode = mode,
                   .recompute = recompute,
                   .loss_of_inference = loss_of_inference,
-                  .simulates_int8 = precision == Precision::fp32 && !model_.quantization.empty()}),
+                  .simulates_int8 = precision == Precision::fp32 && !model_.quantization.empty(),
+                  .strokes = strokes}),
         arena_(backend, network_.memory().arena()) {
     set_values(initial_parameters(model_, layout_, 1));
     backend.zero(gradients_.data(), gradients_.bytes());  // the padding is never written

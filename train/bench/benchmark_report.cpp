@@ -265,18 +265,29 @@ Answer benchmark_loader(const BenchmarkOptions& options) {
     return fmt::format("  {:<40} {:>9.0f} /s   {:>9.0f} per CPU second\n", what, rate.per_second,
                        rate.per_cpu_second);
   };
-  const std::string text = fmt::format("loader, {} workers, {}, {} images\n", result.workers,
-                                       how.size.described(), result.images) +
-                           line("samples, decoded images cached", result.cached) +
-                           line("samples, nothing cached", result.uncached) +
-                           line("images decoded by OpenCV, one thread", result.decode);
-  const Json answer{{"loader",
-                     {{"workers", result.workers},
-                      {"size", how.size},
-                      {"images", result.images},
-                      {"cached", rate_json(result.cached)},
-                      {"uncached", rate_json(result.uncached)},
-                      {"decode", rate_json(result.decode)}}}};
+  std::string text = fmt::format("loader, {} workers, {}, {} images\n", result.workers, how.size.described(),
+                                 result.images) +
+                     line("samples, decoded images cached", result.cached) +
+                     line("samples, nothing cached", result.uncached) +
+                     line("images decoded by OpenCV, one thread", result.decode);
+  Json answer{{"loader",
+               {{"workers", result.workers},
+                {"size", how.size},
+                {"images", result.images},
+                {"cached", rate_json(result.cached)},
+                {"uncached", rate_json(result.uncached)},
+                {"decode", rate_json(result.decode)}}}};
+  if (const auto& pictures = result.pictures) {
+    const double pixels = static_cast<double>(how.size.pixels()) * how.channels;
+    text += line("samples for a GPU that paints, cached", pictures->cached) +
+            line("samples for a GPU that paints, not cached", pictures->uncached) +
+            fmt::format("  a sample is then {} on the bus instead of {}; the CPU paints {:.1f} %\n",
+                        format_bytes(pictures->bytes), format_bytes(pixels), 100 * pictures->painted);
+    answer["loader"]["pictures"] = {{"cached", rate_json(pictures->cached)},
+                                    {"uncached", rate_json(pictures->uncached)},
+                                    {"bytes", pictures->bytes},
+                                    {"painted", pictures->painted}};
+  }
   return {text, to_text(answer)};
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/alignment.h"
 #include "core/require_memory.h"
+#include "data/loader/sample.h"
 #include "train/distributed/communicator.h"
 #include "train/loop/growing_input.h"
 #include "train/optimizer/ema.h"
@@ -13,6 +14,25 @@
 #include "train/optimizer/optimizer_step.h"
 
 namespace brightnet {
+
+bool device_paints(const RunConfig& config, const Backend& backend) {
+  const std::string alone = painted_by_cpu_alone(config.augment);
+  switch (config.loader.paint) {
+    case PaintDevice::automatic: return backend.works_beside_host() && alone.empty();
+    case PaintDevice::cpu: return false;
+    case PaintDevice::gpu: break;
+  }
+  const std::string where = config.where("loader.paint");
+  if (!backend.works_beside_host()) {
+    throw InputError("loader.paint is gpu, and this trains on '" + backend.name() + "'", where,
+                     "Set loader.paint to auto, or train on a GPU (--device cuda).");
+  }
+  if (!alone.empty()) {
+    throw InputError("loader.paint is gpu, and augment." + alone + " is above 0, which only the CPU paints",
+                     where, "Set augment." + alone + " to 0, or loader.paint to auto or cpu.");
+  }
+  return true;
+}
 
 RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& backend, int micro_batch,
                          const Parameters& trained, const Parameters& averaged,
@@ -34,6 +54,7 @@ RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& b
   setup.statistics = statistics;
   setup.recompute = recomputes(config.train.recompute);
   setup.simulates_int8 = config.train.quantize;
+  setup.strokes = device_paints(config, backend) ? most_placed_images(config.augment) : 0;
   const auto add = [&](Networks& networks, const InputSize& size) {
     setup.height = size.height;
     setup.width = size.width;
@@ -52,6 +73,7 @@ RunNetworks::RunNetworks(const RunConfig& config, const Model& model, Backend& b
   setup.model = &model;
   setup.output_loss = nullptr;
   setup.mode = Mode::infer;
+  setup.strokes = 0;
   setup.loss_of_inference = true;
   setup.parameters = &averaged;
   if (config.evaluate.batch > 0) setup.batch = config.evaluate.batch;

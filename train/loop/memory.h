@@ -13,6 +13,10 @@
 
 namespace brightnet {
 
+/// Whether the device paints the training samples itself (loader.paint). Throws InputError, naming the key, where it is to
+/// and cannot.
+bool device_paints(const RunConfig& config, const Backend& backend);
+
 /// The networks of a run: one for each input size of training, and of evaluation. They never run at the same time,
 /// so they share one arena.
 class RunNetworks {

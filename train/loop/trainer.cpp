@@ -130,6 +130,7 @@ Loader::Setup Trainer::loader_setup() const {
   loader.steps_per_epoch = static_cast<uint64_t>(plan_.length().steps_per_epoch()) * parts;
   loader.start_epoch = progress_.epoch;
   loader.start_step = progress_.step * parts;
+  loader.pictures = device_paints(setup_.config, setup_.backend);
   loader.buffers = {[this](size_t bytes) { return setup_.backend.allocate_host(bytes); },
                     [this](void* memory) { setup_.backend.release_host(memory); }};
   return loader;

@@ -60,7 +60,8 @@ GradientScale TrainingStep::gradient_scale() const {
 
 void TrainingStep::pass(const Batch& batch, int part) {
   Network& network = networks_.training({batch.height, batch.width});
-  network.set_batch(batch.pixels, batch.truths);
+  batch.pixels ? network.set_batch(batch.pixels, batch.truths)
+               : network.set_batch(batch.pictures, batch.truths);
   network.assign_statically(static_assignment_);
   const GradientScale scale = gradient_scale();
   const bool accumulate = part > 0, last = part == micro_batches_ - 1;

@@ -116,8 +116,14 @@ void RunReport::picture_batch(const Batch& batch, int64_t number) {
   std::vector<cv::Mat> pictures;
   const InputSize size(batch.height, batch.width);
   const size_t bytes = static_cast<size_t>(batch.channels) * static_cast<size_t>(size.pixels());
+  const size_t row_bytes = static_cast<size_t>(batch.channels) * static_cast<size_t>(size.width);
+  std::vector<uint8_t> painted(bytes);  // what a device paints, on the host
   for (int i = 0; i < std::min(batch.count, pictured_per_batch); ++i) {
-    pictures.push_back(rgb_of(batch.pixels + static_cast<size_t>(i) * bytes, size, batch.channels));
+    const uint8_t* pixels = batch.pixels ? batch.pixels + static_cast<size_t>(i) * bytes : painted.data();
+    for (int y = 0; y < size.height && !batch.pixels; ++y)
+      paint_row(batch.pictures, i, y, size.width, batch.channels,
+                painted.data() + static_cast<size_t>(y) * row_bytes);
+    pictures.push_back(rgb_of(pixels, size, batch.channels));
     draw_truths(pictures.back(), batch.truths[static_cast<size_t>(i)], run_.classes);
   }
   const cv::Mat together = tile(pictures);

@@ -311,6 +311,12 @@ class Chooser {
     choose("loader.workers", loader.workers, std::clamp(workers, 1, most_workers),
            fmt::format("{}{}, {}", counted(static_cast<size_t>(cores), "processor", "processors"), share,
                        facts_.device.gpu ? "beside a GPU that trains" : "which also train"));
+    if (facts_.device.gpu && loader.paint == PaintDevice::automatic) {
+      const std::string alone = painted_by_cpu_alone(config_.augment);
+      choices_.push_back({"loader.paint", alone.empty() ? "gpu" : "cpu",
+                          alone.empty() ? "the GPU resizes and colours the samples"
+                                        : "only the CPU paints augment." + alone});
+    }
     if (facts_.decoded_bytes <= 0) return;
     const double part = facts_.device.gpu ? cache_share_on_gpu : cache_share_on_cpu;
     const double room = part * facts_.free_memory / facts_.ranks_here;

@@ -15,10 +15,17 @@ TEST(LoaderBenchmark, MeasuresEveryRateOverPartOfTheImages) {
   const LoaderBenchmark result = measure_loader(dataset, options);
   EXPECT_EQ(result.images, 6);
   EXPECT_EQ(result.workers, 1);
-  for (const Rate& rate : {result.decode, result.cached, result.uncached}) {
+  ASSERT_TRUE(result.pictures);
+  for (const Rate& rate :
+       {result.decode, result.cached, result.uncached, result.pictures->cached, result.pictures->uncached}) {
     EXPECT_GT(rate.per_second, 0);
     EXPECT_GT(rate.per_cpu_second, 0);
   }
+  EXPECT_GT(result.pictures->bytes, 64 * 64) << "a part of an image at least";
+  EXPECT_LT(result.pictures->bytes, 5 * 3 * 64 * 64);
+  EXPECT_LT(result.pictures->painted, 0.5);
+  options.augment.noise = 0.5f;
+  EXPECT_FALSE(measure_loader(dataset, options).pictures) << "no GPU adds noise";
 }
 
 TEST(LoaderBenchmark, NamesAFileThatIsMissing) {

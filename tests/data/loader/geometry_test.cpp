@@ -261,7 +261,11 @@ TEST(WarpedImages, DecodeNothingBelowWhatTheyShow) {
   std::vector<uint8_t> pixels(3 * 64 * 64);
   const PixelBlock out = dense_block(pixels.data(), 64, 64, 3);
   const auto show = [&](double row) {
-    painter(0, Homography(1, 0.1, -0.1 * row, -0.1, 1, -row, 0, 0, 1), {0, 0, 64, 64}, {}, out);
+    const PlacedImage placed{.image = 0,
+                             .map = Homography(1, 0.1, -0.1 * row, -0.1, 1, -row, 0, 0, 1),
+                             .part = {0, 0, 64, 64},
+                             .seen = {0, 0, 64, 64}};
+    painter.paint(placed, painter.read(placed), out);
   };
   EXPECT_NO_THROW(show(100));
   EXPECT_THROW(show(900), InputError);

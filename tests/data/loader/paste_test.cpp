@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "data/loader/paint.h"
 #include "tests/data/drawn_dataset.h"
 
 namespace brightnet {
@@ -32,11 +33,14 @@ class Paste : public ::testing::Test {
   Pasted paste(const AugmentOptions& options, uint64_t number, std::vector<Truth> before = {}) {
     ImageCache cache(dataset_, 0, {});
     Painter painter(dataset_, cache);
-    ObjectPaster paster(dataset_, options, painter);
+    const ObjectPaster paster(dataset_, options);
     Random random(3, Purpose::test, 0, number);
     Pasted pasted;
     pasted.truths = std::move(before);
-    paster(random, {}, {pasted.rgb.data, pasted.rgb.step[0], size, size}, pasted.truths);
+    std::vector<PlacedImage> images;
+    paster(random, {}, size, images, pasted.truths);
+    const PixelBlock out{pasted.rgb.data, pasted.rgb.step[0], size, size};
+    for (const PlacedImage& image : images) painter.paint(image, painter.read(image), out);
     return pasted;
   }
   static cv::Rect2f pixels_of(const Box& box) {

@@ -32,6 +32,22 @@ struct Taken {
   }
 };
 
+/// A batch's pixels, painted where it has pictures.
+inline std::vector<uint8_t> pixels_of(const Batch& batch) {
+  const size_t row = static_cast<size_t>(batch.channels) * static_cast<size_t>(batch.width);
+  std::vector<uint8_t> pixels(row * static_cast<size_t>(batch.count) * static_cast<size_t>(batch.height));
+  if (batch.pixels) {
+    std::copy_n(batch.pixels, pixels.size(), pixels.begin());
+    return pixels;
+  }
+  uint8_t* out = pixels.data();
+  for (int picture = 0; picture < batch.count; ++picture) {
+    for (int y = 0; y < batch.height; ++y, out += row)
+      paint_row(batch.pictures, picture, y, batch.width, batch.channels, out);
+  }
+  return pixels;
+}
+
 /// The batches that are left; before some of them, the end is moved.
 inline std::vector<Taken> take_all(const Loader::Setup& setup, const std::map<size_t, RunEnd>& ends = {}) {
   Loader loader(setup);
@@ -45,8 +61,7 @@ inline std::vector<Taken> take_all(const Loader::Setup& setup, const std::map<si
     const Batch* batch = loader.next();
     if (!batch) break;
     Taken copy;
-    copy.pixels.assign(batch->pixels,
-                       batch->pixels + batch->channels * batch->count * batch->height * batch->width);
+    copy.pixels = pixels_of(*batch);
     copy.truths = batch->truths;
     copy.size = batch->width;
     copy.real = batch->real;

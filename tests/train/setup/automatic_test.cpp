@@ -345,6 +345,24 @@ TEST(AutomaticValues, WorkersLeaveTheCoresToATrainingOnTheCpuAndUseThemBesideAGp
   EXPECT_EQ(workers(128, true), 16);
 }
 
+TEST(AutomaticValues, AGpuPaintsTheSamplesThatItCanAndTheConfigurationStaysAutomatic) {
+  RunFacts facts = facts_of(100);
+  RunConfig config;
+  const auto has = [](const std::vector<Choice>& choices) {
+    return std::any_of(choices.begin(), choices.end(), [](const auto& c) { return c.key == "loader.paint"; });
+  };
+  EXPECT_FALSE(has(choose_automatic(config, facts))) << "the CPU has nobody else";
+  facts.device.gpu = true;
+  EXPECT_EQ(choice_of("loader.paint", choose_automatic(config, facts)).value, "gpu");
+  EXPECT_EQ(config.loader.paint, PaintDevice::automatic);
+  config.augment.blur_background = 0.1f;
+  const auto choices = choose_automatic(config, facts);
+  EXPECT_EQ(choice_of("loader.paint", choices).value, "cpu");
+  EXPECT_EQ(choice_of("loader.paint", choices).reason, "only the CPU paints augment.blur_background");
+  config.loader.paint = PaintDevice::cpu;
+  EXPECT_FALSE(has(choose_automatic(config, facts)));
+}
+
 TEST(AutomaticValues, TheCacheTakesTheWholeDataSetOrAPartOfTheFreeMemory) {
   RunFacts facts = facts_of(100);
   facts.decoded_bytes = 100.5 * (1 << 20);
@@ -424,7 +442,8 @@ TEST(AutomaticValues, EveryAutomaticValueIsChosenWithAReason) {
     EXPECT_FALSE(choice.reason.empty()) << choice.key;
   }
   config.train.micro_batch = 1;
-  config.train.static_assignment = 0.0f;  // the head's (automatic_head.h)
+  config.train.static_assignment = 0.0f;   // the head's (automatic_head.h)
+  config.loader.paint = PaintDevice::cpu;  // stays as it is
   EXPECT_EQ(print_config(config, false).find("auto\n"), std::string::npos) << print_config(config, false);
 }
 
