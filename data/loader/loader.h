@@ -39,8 +39,8 @@ struct LoaderOptions {
   Auto<int> workers;     ///< threads; 0 makes each batch in next(). Automatic: 1 if not chosen
   int prefetch = 3;      ///< whole batches made ahead
   Auto<float> cache_mb;  ///< MiB of decoded images kept in memory; 0: none. Automatic: 1024 if not chosen
-  PaintDevice paint = PaintDevice::automatic;
-  int shuffle_buffer = 4096;  ///< images of .tar archives among which the next one is drawn
+  PaintDevice paint = PaintDevice::cpu;  ///< until the other has been seen on a card
+  int shuffle_buffer = 4096;             ///< images of .tar archives among which the next one is drawn
   void fields(Fields& f);
 
   int threads() const { return workers.value_or(1); }

@@ -95,10 +95,11 @@ TEST(Painting, WhatCannotBePaintedAsAskedIsRefusedByItsKey) {
   EXPECT_NE(refused({"loader.paint=gpu", "augment.blur=0.1"}, gpu).find("augment.blur is above 0"),
             std::string::npos);
   EXPECT_EQ(refused({"loader.paint=gpu"}, gpu), "");
-  EXPECT_EQ(refused({"augment.blur=0.1"}, gpu), "");
-  EXPECT_FALSE(device_paints(run.load({"augment.blur=0.1"}), gpu));
-  EXPECT_TRUE(device_paints(run.load({"augment.grey=0.1"}), gpu));
-  EXPECT_FALSE(device_paints(run.load({}), *cpu));
+  EXPECT_EQ(refused({"loader.paint=auto", "augment.blur=0.1"}, gpu), "");
+  EXPECT_FALSE(device_paints(run.load({"loader.paint=auto", "augment.blur=0.1"}), gpu));
+  EXPECT_TRUE(device_paints(run.load({"loader.paint=auto", "augment.grey=0.1"}), gpu));
+  EXPECT_FALSE(device_paints(run.load({"loader.paint=auto"}), *cpu));
+  EXPECT_FALSE(device_paints(run.load({}), gpu)) << "nobody asked for it";
 }
 
 }  // namespace

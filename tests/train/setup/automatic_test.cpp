@@ -348,6 +348,7 @@ TEST(AutomaticValues, WorkersLeaveTheCoresToATrainingOnTheCpuAndUseThemBesideAGp
 TEST(AutomaticValues, AGpuPaintsTheSamplesThatItCanAndTheConfigurationStaysAutomatic) {
   RunFacts facts = facts_of(100);
   RunConfig config;
+  config.loader.paint = PaintDevice::automatic;
   const auto has = [](const std::vector<Choice>& choices) {
     return std::any_of(choices.begin(), choices.end(), [](const auto& c) { return c.key == "loader.paint"; });
   };
@@ -442,8 +443,7 @@ TEST(AutomaticValues, EveryAutomaticValueIsChosenWithAReason) {
     EXPECT_FALSE(choice.reason.empty()) << choice.key;
   }
   config.train.micro_batch = 1;
-  config.train.static_assignment = 0.0f;   // the head's (automatic_head.h)
-  config.loader.paint = PaintDevice::cpu;  // stays as it is
+  config.train.static_assignment = 0.0f;  // the head's (automatic_head.h)
   EXPECT_EQ(print_config(config, false).find("auto\n"), std::string::npos) << print_config(config, false);
 }
 
