@@ -129,6 +129,47 @@ TEST_F(OnnxRuntime, TheDocumentedProgramFindsWhatDetectFinds) {
   }
 }
 
+// The other runtimes of the page are put into ONNX Runtime's program, as it says.
+class OtherRuntime : public OnnxRuntime {
+ protected:
+  /// False: this Python has no such module.
+  bool use(const std::string& heading, const std::string& module) {
+    if (Program(python(), {"-c", "import " + module}, folder_).wait().code != 0) return false;
+    std::string program = read_file(folder_ / "detect.py");
+    const std::string call = "session.run([\"boxes\", \"scores\"], {\"images\": pixels})",
+                      image = "image = Image.open";
+    EXPECT_NE(program.find(call), std::string::npos);
+    program.replace(program.find(call), call.size(), "boxes_and_scores(pixels)");
+    program.insert(program.find(image), documented_program(heading, "python") + '\n');
+    write_atomically(folder_ / "detect.py", program);
+    write_network(false);
+    EXPECT_EQ(run_program({"export", "--weights", "weights.safetensors", "--format", "onnx"}, folder_).code,
+              0);
+    return true;
+  }
+  void expect_the_same_objects() {
+    const auto theirs = by_onnx_runtime("weights.onnx"), ours = by_detect("weights.safetensors", "fp32");
+    EXPECT_GT(ours.size(), 10u);
+    EXPECT_GE(among(ours, theirs, 0.99f), std::ssize(ours) - 1);
+    EXPECT_GE(among(theirs, ours, 0.99f), std::ssize(theirs) - 1);
+  }
+};
+
+TEST_F(OtherRuntime, OpenVinoFindsWhatDetectFinds) {
+  if (!use("OpenVINO", "openvino")) GTEST_SKIP() << python() << " has no openvino";
+  expect_the_same_objects();
+}
+
+TEST_F(OtherRuntime, NcnnFindsWhatDetectFinds) {
+  if (!use("ncnn", "ncnn, pnnx")) GTEST_SKIP() << python() << " has no ncnn and pnnx";
+  // The converter lies beside Python, in its environment.
+  const fs::path beside = fs::path(python()).parent_path();
+  const ProgramResult converted =
+      Program((beside / "pnnx").string(), {"weights.onnx", "inputshape=[1,3,192,192]f32"}, folder_).wait();
+  ASSERT_TRUE(fs::exists(folder_ / "weights.ncnn.bin")) << converted.err;
+  expect_the_same_objects();
+}
+
 TEST_F(OnnxRuntime, ComputesTheInt8FileAsDetectComputesItsOwn) {
   if (!cpu::has_int8_products()) GTEST_SKIP() << "this CPU does not sum 8-bit products exactly";
   write_network(false);

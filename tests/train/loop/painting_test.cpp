@@ -57,8 +57,9 @@ struct PaintedRun {
 TEST(Painting, AGpuPaintsByItselfWhatItCanAndTheRunShowsTheSamePictures) {
   SmallRun run;
   const PaintedRun by_cpu(run.load({"train.epochs=2", "loader.paint=cpu"}), run.folder() / "cpu");
-  const PaintedRun automatic(run.load({"train.epochs=2"}), run.folder() / "auto");
-  const PaintedRun noisy(run.load({"train.epochs=2", "augment.noise=0.5"}), run.folder() / "noisy");
+  const PaintedRun automatic(run.load({"train.epochs=2", "loader.paint=auto"}), run.folder() / "auto");
+  const PaintedRun noisy(run.load({"train.epochs=2", "loader.paint=auto", "augment.noise=0.5"}),
+                         run.folder() / "noisy");
   EXPECT_EQ(by_cpu.painted, 0);
   EXPECT_EQ(noisy.painted, 0) << "no GPU adds noise";
   EXPECT_EQ(noisy.uploaded, 12);
