@@ -1,6 +1,5 @@
 // oneDNN transforms tiles of activations whose channels lie in blocks of 16. Images are copied into that layout and back,
-// which costs little beside what is saved; the activation is applied, and bf16 converted, in these copies. The transformed
-// weights take up to four times the space of the masters. Errors are those of fp32: at most a few times the direct ones'.
+// which costs little beside what is saved; the activation is applied, and bf16 converted, in these copies. Errors are those of fp32: at most a few times the direct ones'.
 #include "kernels/cpu/winograd_convolution.h"
 
 #include <unordered_map>
@@ -19,6 +18,11 @@ using onednn::engine;
 using onednn::stream;
 
 constexpr int block = 16;  // channels
+// Larger filters take long to transform, up to a second in a large network, and four times their space: more than a
+// program that looks at a few pictures gets back.
+constexpr size_t most_weight_bytes = size_t{5} << 20;
+// Of images that are copied together, and of oneDNN's tiles of them.
+constexpr size_t most_copied_bytes = size_t{8} << 20, most_tile_bytes = size_t{16} << 20;
 
 memory::desc in_blocks(const Shape& s) {
   return {{s.n, s.c, s.h, s.w}, memory::data_type::f32, memory::format_tag::nChw16c};
@@ -140,7 +144,7 @@ bool applies(const ConvolutionSpec& spec) {
 std::unique_ptr<Convolution> plan_winograd_convolution(const ConvolutionSpec& spec) {
   if (!applies(spec)) return nullptr;
   Shape input = spec.input, output = spec.output;
-  const int images = images_at_once(spec, size_t{32} << 20);
+  const int images = images_at_once(spec, most_copied_bytes);
   input.n = output.n = images;
   onednn::ConvolutionGeometry geometry;
   geometry.source = in_blocks(input);
@@ -150,7 +154,9 @@ std::unique_ptr<Convolution> plan_winograd_convolution(const ConvolutionSpec& sp
   geometry.strides = {1, 1};
   geometry.padding = {spec.padding, spec.padding};
   const auto desc = onednn::winograd(geometry);
-  if (!desc) return nullptr;
+  if (!desc || desc->weights_desc().get_size() > most_weight_bytes ||
+      desc->scratchpad_desc().get_size() > most_tile_bytes)
+    return nullptr;
   return std::make_unique<WinogradConvolution>(spec, images, *desc);
 }
 

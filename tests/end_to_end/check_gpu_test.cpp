@@ -58,6 +58,18 @@ echo '{"results": [{"framework": "PyTorch 2 eager", "precision": "fp16", "images
                     "forward_ms": null, "backward_ms": null, "update_ms": null}]}' > "$file"
 )";
 
+/// Processes that have this path in their command line.
+int processes_of(const std::filesystem::path& program) {
+  int count = 0;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
+    std::ifstream in(entry.path() / "cmdline");
+    const std::string words{std::istreambuf_iterator<char>(in), {}};
+    count += words.find(program.string()) != std::string::npos;
+  }
+  return count;
+}
+
 class CheckGpu : public ::testing::Test {
  protected:
   CheckGpu() {
@@ -111,6 +123,7 @@ TEST_F(CheckGpu, EndsInItsTimeAndSetsTheFiguresBesideTheGoals) {
         "yolo_detect over a copy", "Some Card, 580.1"})
     EXPECT_TRUE(contains(checked.out, line)) << line << "\n" << checked.out;
   EXPECT_TRUE(fs::exists(folder() / "out.tar.gz"));
+  EXPECT_EQ(processes_of(folder() / "bin/compute-sanitizer"), 0) << "it went on when its time was over";
 }
 
 TEST_F(CheckGpu, ComparesThePrecisionOfAutoWithTheFasterOne) {

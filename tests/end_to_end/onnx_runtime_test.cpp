@@ -92,7 +92,8 @@ class OnnxRuntime : public ::testing::Test {
                     folder_);
     EXPECT_EQ(ran.code, 0) << ran.err;
     std::vector<FoundObject> found;
-    for (const auto& object : nlohmann::json::parse(ran.out)[0]["detections"]) {
+    const auto answer = nlohmann::json::parse(ran.out);
+    for (const auto& object : answer[0]["detections"]) {
       const auto& box = object["box"];
       found.push_back({object["name"], object["score"], box_of(box[0], box[1], box[2], box[3])});
     }

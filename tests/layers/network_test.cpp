@@ -10,7 +10,6 @@
 #include "core/log.h"
 #include "core/random.h"
 #include "tests/layers/models.h"
-#include "tests/layers/winograd.h"
 #include "tests/logged.h"
 
 namespace brightnet {
@@ -438,8 +437,7 @@ TEST(Network, TrainingArenaSharesMemoryByLifetime) {
   const Network train({&model, backend.get(), &parameters, 4, 416, 416, Precision::fp32, Mode::train});
   const Network infer({&model, backend.get(), &parameters, 4, 416, 416, Precision::fp32, Mode::infer});
   EXPECT_LT(train.memory().step, train.memory().unshared * 3 / 4);
-  const int percent = testing::convolves_by_winograd(infer) ? 75 : 35;
-  EXPECT_LT(infer.memory().arena(), train.memory().arena() * percent / 100);
+  EXPECT_LT(infer.memory().arena(), train.memory().arena() * 35 / 100);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "core/error.h"
 #include "kernels/device/device.h"
 #include "layers/model/reader.h"
-#include "tests/layers/winograd.h"
 #include "tests/paths.h"
 
 namespace brightnet {
@@ -36,8 +35,7 @@ TEST(Memory, InferenceTakesAtMostAThirdOfTraining) {
                              .mode = Mode::infer});
         const size_t detecting = layout.floats() * sizeof(float) + infer.memory().arena();
         const size_t training = plan_run(config, model, *backend, batch).memory.peak();
-        const size_t percent = testing::convolves_by_winograd(infer) ? 65 : 35;
-        EXPECT_LE(detecting * 100, training * percent) << name << ' ' << enum_name(precision) << ' ' << batch;
+        EXPECT_LE(detecting * 100, training * 35) << name << ' ' << enum_name(precision) << ' ' << batch;
       }
     }
   }
