@@ -166,7 +166,8 @@ TEST_F(OtherRuntime, NcnnFindsWhatDetectFinds) {
   // The converter lies beside Python, in its environment.
   const fs::path beside = fs::path(python()).parent_path();
   const ProgramResult converted =
-      Program((beside / "pnnx").string(), {"weights.onnx", "inputshape=[1,3,192,192]f32"}, folder_).wait();
+      Program((beside / "pnnx").string(), {"weights.onnx", "inputshape=[1,3,192,192]f32", "fp16=0"}, folder_)
+          .wait();
   ASSERT_TRUE(fs::exists(folder_ / "weights.ncnn.bin")) << converted.err;
   expect_the_same_objects();
 }
