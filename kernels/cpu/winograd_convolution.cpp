@@ -1,5 +1,6 @@
 // oneDNN transforms tiles of activations whose channels lie in blocks of 16. Images are copied into that layout and back,
-// which costs little beside what is saved; the activation is applied, and bf16 converted, in these copies. Errors are those of fp32: at most a few times the direct ones'.
+// which costs little beside what is saved; the activation is applied, and bf16 converted, in these copies. Errors are those
+// of fp32: at most a few times the direct ones'.
 #include "kernels/cpu/winograd_convolution.h"
 
 #include <unordered_map>
@@ -22,7 +23,7 @@ constexpr int block = 16;  // channels
 // program that looks at a few pictures gets back.
 constexpr size_t most_weight_bytes = size_t{5} << 20;
 // Of images that are copied together, and of oneDNN's tiles of them.
-constexpr size_t most_copied_bytes = size_t{8} << 20, most_tile_bytes = size_t{16} << 20;
+constexpr size_t most_copied_bytes = size_t{8} << 20, most_tile_bytes = size_t{12} << 20;
 
 memory::desc in_blocks(const Shape& s) {
   return {{s.n, s.c, s.h, s.w}, memory::data_type::f32, memory::format_tag::nChw16c};
