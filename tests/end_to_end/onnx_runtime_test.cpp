@@ -172,6 +172,23 @@ TEST_F(OtherRuntime, NcnnFindsWhatDetectFinds) {
   expect_the_same_objects();
 }
 
+TEST_F(OtherRuntime, TfLiteFindsWhatDetectFinds) {
+  if (!use("TFLite", "onnx2tf, ai_edge_litert.interpreter"))
+    GTEST_SKIP() << python() << " has no onnx2tf and ai-edge-litert";
+  // The converter would download this to compare with.
+  Program(python(),
+          {"-c",
+           "import numpy; numpy.save('calibration_image_sample_data_20x128x128x3_float32.npy', "
+           "numpy.random.rand(20, 128, 128, 3).astype('float32'))"},
+          folder_)
+      .wait();
+  const fs::path beside = fs::path(python()).parent_path();
+  const ProgramResult converted =
+      Program((beside / "onnx2tf").string(), {"-i", "weights.onnx", "-o", "tflite", "-osd"}, folder_).wait();
+  ASSERT_TRUE(fs::exists(folder_ / "tflite/weights_float32.tflite")) << converted.err;
+  expect_the_same_objects();
+}
+
 TEST_F(OnnxRuntime, ComputesTheInt8FileAsDetectComputesItsOwn) {
   if (!cpu::has_int8_products()) GTEST_SKIP() << "this CPU does not sum 8-bit products exactly";
   write_network(false);
