@@ -1,0 +1,242 @@
+// A thread that wants a file decoded takes a lane: a stream, a state of nvJPEG, and a part of the device's memory, of which
+// nvJPEG allocates. It waits, asleep, until the pixels are back in page-locked memory. No lane's stream waits for the
+// training's, and none of the training's for a lane's: what is decoded goes the way of an image that the CPU has decoded.
+#include "kernels/cuda/jpeg_decoder.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "core/log.h"
+#include "kernels/cuda/nvjpeg.h"
+
+namespace brightnet::cuda {
+namespace {
+
+/// 24 bytes for each pixel of the largest image: three for its result; the coefficients of one in full colour take six.
+constexpr size_t lane_bytes = size_t{48} << 20;
+constexpr size_t result_bytes = 3 * static_cast<size_t>(JpegDecoder::most_pixels);
+
+std::string described(NvjpegStatus status) {
+  switch (status) {
+    case NvjpegStatus::success: return "success";
+    case NvjpegStatus::bad_jpeg: return "it is no valid JPEG to it";
+    case NvjpegStatus::jpeg_not_supported: return "it does not support this kind of JPEG";
+    case NvjpegStatus::implementation_not_supported: return "it has no decoder for this kind of JPEG here";
+    case NvjpegStatus::incomplete_bitstream: return "the file is incomplete to it";
+  }
+  return "its status is " + std::to_string(static_cast<int>(status));
+}
+
+/// What a status says of the file, not of the device.
+bool is_of_file(NvjpegStatus status) {
+  return status == NvjpegStatus::bad_jpeg || status == NvjpegStatus::jpeg_not_supported ||
+         status == NvjpegStatus::implementation_not_supported || status == NvjpegStatus::incomplete_bitstream;
+}
+
+void check(NvjpegStatus status, const std::string& action) {
+  if (status == NvjpegStatus::success) return;
+  throw DeviceError("nvJPEG could not " + action + ": " + described(status), "", "Set loader.decode to cpu.");
+}
+
+/// A block of memory that is given out in parts: the first gap that is wide enough.
+class Arena {
+ public:
+  Arena(std::byte* memory, size_t bytes) : memory_(memory), bytes_(bytes) {}
+
+  /// nullptr where there is no such gap.
+  void* allocate(size_t bytes) {
+    constexpr size_t alignment = 256;
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    size_t at = 0;
+    for (const auto& [begin, end] : used_) {
+      if (begin - at >= bytes) break;
+      at = end;
+    }
+    ran_out_ = bytes > bytes_ - at;
+    if (ran_out_) return nullptr;
+    used_[at] = at + bytes;
+    return memory_ + at;
+  }
+  void release(const void* memory) {
+    used_.erase(static_cast<size_t>(static_cast<const std::byte*>(memory) - memory_));
+  }
+  bool ran_out() const { return ran_out_; }
+  void clear() {
+    used_.clear();
+    ran_out_ = false;
+  }
+
+ private:
+  std::byte* const memory_;
+  const size_t bytes_;
+  std::map<size_t, size_t> used_;  // where parts begin and end
+  bool ran_out_ = false;
+};
+
+class Lane {
+ public:
+  explicit Lane(std::byte* memory)
+      : result_(memory), arena_(memory + result_bytes, lane_bytes - result_bytes), pixels_(result_bytes) {
+    open();
+  }
+  ~Lane() {
+    cudaStreamSynchronize(stream_);  // errors are ignored: this also runs during stack unwinding
+    close();
+  }
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  /// Why nvJPEG does not take the file; empty where it did.
+  std::string decode(std::span<const uint8_t> file, const JpegPart& part, uint8_t* pixels) {
+    NvjpegStatus status = queue(file, part);
+    if (status != NvjpegStatus::success && arena_.ran_out()) {
+      // Of what earlier files have left allocated; whether the empty arena is enough depends on the file alone.
+      renew();
+      status = queue(file, part);
+    }
+    if (status != NvjpegStatus::success) {
+      const bool ran_out = arena_.ran_out();
+      renew();
+      if (ran_out) return "it wants more memory than it is given";
+      if (is_of_file(status)) return described(status);
+      check(status, "decode a file");
+    }
+    take(part, pixels);
+    return "";
+  }
+
+ private:
+  // Called by nvJPEG, in the thread that has the lane.
+  static int allocate_device(void* lane, void** memory, size_t bytes, cudaStream_t) {
+    *memory = static_cast<Lane*>(lane)->arena_.allocate(bytes);
+    return *memory ? cudaSuccess : cudaErrorMemoryAllocation;
+  }
+  static int release_device(void* lane, void* memory, size_t, cudaStream_t) {
+    static_cast<Lane*>(lane)->arena_.release(memory);
+    return cudaSuccess;
+  }
+  static int allocate_pinned(void*, void** memory, size_t bytes, cudaStream_t) {
+    return cudaMallocHost(memory, bytes);
+  }
+  static int release_pinned(void*, void* memory, size_t, cudaStream_t) { return cudaFreeHost(memory); }
+
+  void open() {
+    NvjpegDeviceAllocator device{allocate_device, release_device, this};
+    NvjpegPinnedAllocator pinned{allocate_pinned, release_pinned, this};
+    check(nvjpeg().create(NvjpegBackend::standard, &device, &pinned, nvjpeg_interpolates_chroma, &handle_),
+          "be started");
+    check(nvjpeg().create_state(handle_, &state_), "be started");
+  }
+  void close() noexcept {
+    if (state_) nvjpeg().destroy_state(state_);
+    if (handle_) nvjpeg().destroy(handle_);
+    state_ = nullptr;
+    handle_ = nullptr;
+  }
+  void renew() {
+    stream_.synchronize();
+    close();
+    arena_.clear();
+    open();
+  }
+
+  NvjpegStatus queue(std::span<const uint8_t> file, const JpegPart& part) {
+    const size_t row_bytes = static_cast<size_t>(part.width) * static_cast<size_t>(part.channels);
+    NvjpegImage image{};
+    image.channel[0] = reinterpret_cast<unsigned char*>(result_);
+    image.pitch[0] = row_bytes;
+    const NvjpegOutput output = part.channels == 1 ? NvjpegOutput::y : NvjpegOutput::rgb_interleaved;
+    return nvjpeg().decode(handle_, state_, file.data(), file.size(), output, &image, stream_);
+  }
+
+  void take(const JpegPart& part, uint8_t* pixels) {
+    const size_t channels = static_cast<size_t>(part.channels),
+                 row_bytes = channels * static_cast<size_t>(part.width),
+                 part_bytes = channels * static_cast<size_t>(part.part_width);
+    const auto rows = static_cast<size_t>(part.part_height);
+    copy_async(pixels_.data(), result_ + static_cast<size_t>(part.top) * row_bytes, rows * row_bytes,
+               stream_);
+    done_.record(stream_);
+    done_.synchronize();
+    const uint8_t* from = pixels_.as<uint8_t>() + channels * static_cast<size_t>(part.left);
+    for (size_t row = 0; row < rows; ++row, from += row_bytes, pixels += part_bytes)
+      std::memcpy(pixels, from, part_bytes);
+  }
+
+  std::byte* const result_;
+  Arena arena_;
+  PinnedMemory pixels_;
+  Stream stream_{Stream::Priority::high};
+  Event done_{Event::Kind::slept_for};
+  NvjpegHandle handle_ = nullptr;
+  NvjpegState state_ = nullptr;
+};
+
+class NvjpegDecoder : public JpegDecoder {
+ public:
+  NvjpegDecoder(int lanes, DecoderMemory memory) : memory_(std::move(memory)) {
+    BRIGHTNET_CHECK(lanes > 0, "a decoder needs a lane");
+    if (!nvjpeg().problem.empty()) throw DeviceError("nvJPEG cannot be used: " + nvjpeg().problem);
+    cuda::check(cudaGetDevice(&gpu_), "ask for the current GPU");
+    for (int lane = 0; lane < lanes; ++lane) {
+      auto* const part = static_cast<std::byte*>(memory_.get()) + static_cast<size_t>(lane) * lane_bytes;
+      lanes_.push_back(std::make_unique<Lane>(part));
+      free_.push_back(lanes_.back().get());
+    }
+  }
+
+  bool decode(std::span<const uint8_t> file, const JpegPart& part, uint8_t* pixels) override {
+    BRIGHTNET_CHECK(int64_t{part.width} * part.height <= most_pixels, "an image is too large to be decoded");
+    cuda::check(cudaSetDevice(gpu_), "choose the GPU");  // which is per thread
+    const std::unique_ptr<Lane, std::function<void(Lane*)>> lane(take_lane(),
+                                                                 [this](Lane* used) { give(used); });
+    const std::string refusal = lane->decode(file, part, pixels);
+    if (!refusal.empty() && !said_.exchange(true)) {
+      log::warn(
+          "nvJPEG does not decode an image of {} × {} pixels: {}. The CPU decodes it, and whatever else nvJPEG does not; "
+          "this is reported once.",
+          part.width, part.height, refusal);
+    }
+    return refusal.empty();
+  }
+
+ private:
+  Lane* take_lane() {
+    std::unique_lock lock(mutex_);
+    lane_there_.wait(lock, [this] { return !free_.empty(); });
+    Lane* const lane = free_.back();
+    free_.pop_back();
+    return lane;
+  }
+  void give(Lane* lane) {
+    {
+      const std::lock_guard lock(mutex_);
+      free_.push_back(lane);
+    }
+    lane_there_.notify_one();
+  }
+
+  const DecoderMemory memory_;
+  int gpu_ = 0;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::mutex mutex_;  // guards free_
+  std::condition_variable lane_there_;
+  std::vector<Lane*> free_;
+  std::atomic<bool> said_ = false;
+};
+
+}  // namespace
+
+size_t jpeg_decoder_bytes(int lanes) {
+  return static_cast<size_t>(lanes) * lane_bytes;
+}
+
+std::unique_ptr<JpegDecoder> make_jpeg_decoder(int lanes, DecoderMemory memory) {
+  return std::make_unique<NvjpegDecoder>(lanes, std::move(memory));
+}
+
+}  // namespace brightnet::cuda

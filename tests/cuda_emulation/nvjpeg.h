@@ -1,0 +1,11 @@
+// What tests know of the emulated nvJPEG.
+#pragma once
+
+#include <string_view>
+
+namespace brightnet::emulation {
+
+/// It refuses files that have this in a comment.
+constexpr std::string_view refused_by_nvjpeg = "not for the emulated nvJPEG";
+
+}  // namespace brightnet::emulation
