@@ -127,9 +127,11 @@ class Lane {
   void open() {
     NvjpegDeviceAllocator device{allocate_device, release_device, this};
     NvjpegPinnedAllocator pinned{allocate_pinned, release_pinned, this};
-    check(nvjpeg().create(NvjpegBackend::standard, &device, &pinned, nvjpeg_interpolates_chroma, &handle_),
-          "be started");
-    check(nvjpeg().create_state(handle_, &state_), "be started");
+    NvjpegStatus status =
+        nvjpeg().create(NvjpegBackend::standard, &device, &pinned, nvjpeg_interpolates_chroma, &handle_);
+    if (status == NvjpegStatus::success) status = nvjpeg().create_state(handle_, &state_);
+    if (status != NvjpegStatus::success) close();
+    check(status, "be started");
   }
   void close() noexcept {
     if (state_) nvjpeg().destroy_state(state_);

@@ -13,6 +13,7 @@
 #include "train/bench/benchmark.h"
 #include "train/bench/inference_benchmark.h"
 #include "train/bench/kernel_benchmark.h"
+#include "train/loop/memory.h"
 #include "train/setup/automatic_size.h"
 #include "train/setup/named_run.h"
 #include "train/setup/run_data.h"

@@ -31,11 +31,11 @@ struct RunFacts {
   /// on the classes. 0: unknown, as yolov4-tiny's at 416 pixels.
   double flops = 0;
   FastPrecision device;
-  std::string no_jpeg_decoder;    ///< why the device decodes no JPEG files; empty: it does
-  double free_memory = 0;         ///< of this machine, in bytes
-  int processors = 1;             ///< of this machine
-  int threads = 1;                ///< that compute on the CPUs, of all ranks together
-  int ranks = 1, ranks_here = 1;  ///< all, and those of this machine
+  std::string no_jpeg_decoder = {};  ///< why the device decodes no JPEG files; empty: it does
+  double free_memory = 0;            ///< of this machine, in bytes
+  int processors = 1;                ///< of this machine
+  int threads = 1;                   ///< that compute on the CPUs, of all ranks together
+  int ranks = 1, ranks_here = 1;     ///< all, and those of this machine
 };
 
 /// A value that was chosen, as text, and why.
