@@ -9,8 +9,8 @@
 
 namespace brightnet::cuda {
 
-using NvjpegHandle = struct nvjpegHandle*;
-using NvjpegState = struct nvjpegJpegState*;
+using NvjpegHandle = struct NvjpegHandleData*;
+using NvjpegState = struct NvjpegStateData*;
 
 enum class NvjpegStatus : int {
   success = 0,

@@ -13,21 +13,22 @@
 #include "tests/cuda_emulation/nvjpeg.h"
 #include "tests/cuda_emulation/queue.h"
 
-struct nvjpegHandle {
-  brightnet::cuda::NvjpegDeviceAllocator device;
+namespace brightnet::cuda {
+
+struct NvjpegHandleData {
+  NvjpegDeviceAllocator device;
 };
-struct nvjpegJpegState {
-  nvjpegHandle* handle = nullptr;
+struct NvjpegStateData {
+  NvjpegHandleData* handle = nullptr;
   void* workspace = nullptr;
   size_t bytes = 0;
 };
 
-namespace brightnet::cuda {
 namespace {
 
 NvjpegStatus create(NvjpegBackend, NvjpegDeviceAllocator* device, NvjpegPinnedAllocator*, unsigned,
                     NvjpegHandle* handle) {
-  *handle = new nvjpegHandle{*device};
+  *handle = new NvjpegHandleData{*device};
   return NvjpegStatus::success;
 }
 NvjpegStatus destroy(NvjpegHandle handle) {
@@ -35,7 +36,7 @@ NvjpegStatus destroy(NvjpegHandle handle) {
   return NvjpegStatus::success;
 }
 NvjpegStatus create_state(NvjpegHandle handle, NvjpegState* state) {
-  *state = new nvjpegJpegState{handle};
+  *state = new NvjpegStateData{handle};
   return NvjpegStatus::success;
 }
 NvjpegStatus destroy_state(NvjpegState state) {
