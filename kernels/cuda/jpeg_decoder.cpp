@@ -10,14 +10,15 @@
 #include <mutex>
 #include <vector>
 
+#include "core/host_memory.h"
 #include "core/log.h"
 #include "kernels/cuda/nvjpeg.h"
 
 namespace brightnet::cuda {
 namespace {
 
-/// 24 bytes for each pixel of the largest image: three for its result; the coefficients of one in full colour take six.
-constexpr size_t lane_bytes = size_t{48} << 20;
+/// 32 bytes for each pixel of the largest image: three for its result; the coefficients of one in full colour take six.
+constexpr size_t lane_bytes = size_t{64} << 20;
 constexpr size_t result_bytes = 3 * static_cast<size_t>(JpegDecoder::most_pixels);
 
 std::string described(NvjpegStatus status) {
@@ -25,6 +26,7 @@ std::string described(NvjpegStatus status) {
     case NvjpegStatus::success: return "success";
     case NvjpegStatus::bad_jpeg: return "it is no valid JPEG to it";
     case NvjpegStatus::jpeg_not_supported: return "it does not support this kind of JPEG";
+    case NvjpegStatus::allocator_failure: return "it got no memory";
     case NvjpegStatus::implementation_not_supported: return "it has no decoder for this kind of JPEG here";
     case NvjpegStatus::incomplete_bitstream: return "the file is incomplete to it";
   }
@@ -57,6 +59,7 @@ class Arena {
       at = end;
     }
     ran_out_ = bytes > bytes_ - at;
+    wanted_ = at + bytes;
     if (ran_out_) return nullptr;
     used_[at] = at + bytes;
     return memory_ + at;
@@ -65,6 +68,11 @@ class Arena {
     used_.erase(static_cast<size_t>(static_cast<const std::byte*>(memory) - memory_));
   }
   bool ran_out() const { return ran_out_; }
+  /// "it wants 80.1 MiB of memory, and is given 58.0 MiB"
+  std::string shortage() const {
+    return "it wants " + format_bytes(static_cast<double>(wanted_)) + " of memory, and is given " +
+           format_bytes(static_cast<double>(bytes_));
+  }
   void clear() {
     used_.clear();
     ran_out_ = false;
@@ -75,6 +83,7 @@ class Arena {
   const size_t bytes_;
   std::map<size_t, size_t> used_;  // where parts begin and end
   bool ran_out_ = false;
+  size_t wanted_ = 0;  // by the last part and what lies before it
 };
 
 class Lane {
@@ -99,9 +108,9 @@ class Lane {
       status = queue(file, part);
     }
     if (status != NvjpegStatus::success) {
-      const bool ran_out = arena_.ran_out();
+      const std::string shortage = arena_.ran_out() ? arena_.shortage() : "";
       renew();
-      if (ran_out) return "it wants more memory than it is given";
+      if (!shortage.empty()) return shortage;
       if (is_of_file(status)) return described(status);
       check(status, "decode a file");
     }

@@ -16,6 +16,7 @@ enum class NvjpegStatus : int {
   success = 0,
   bad_jpeg = 3,
   jpeg_not_supported = 4,
+  allocator_failure = 5,
   implementation_not_supported = 9,
   incomplete_bitstream = 10
 };

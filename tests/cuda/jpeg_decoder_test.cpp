@@ -94,6 +94,31 @@ TEST(CudaJpegDecoder, AllocatesWhatItSaysAndNoMore) {
   EXPECT_EQ(device().allocated_bytes(), before);
 }
 
+// The emulated GPU is one thread's, and so is a single lane.
+TEST(CudaJpegDecoder, ThreadsShareItsLanes) {
+  SKIP_WITHOUT_DECODER();
+  const auto decoder = device().make_jpeg_decoder(emulated() ? 1 : 3);
+  constexpr int threads = 4, rounds = 5;
+  std::vector<cv::Mat> decoded(threads * rounds);
+  std::vector<std::vector<uint8_t>> files;
+  for (int i = 0; i < threads * rounds; ++i)
+    files.push_back(encoded_jpeg(smooth_image({40 + i, 90 - i}, static_cast<uint64_t>(i) + 1)));
+  std::vector<std::thread> running;
+  for (int thread = 0; thread < threads; ++thread) {
+    running.emplace_back([&, thread] {
+      for (int i = thread; i < threads * rounds; i += threads) {
+        cv::Mat& pixels = decoded[static_cast<size_t>(i)];
+        pixels.create(90 - i, 40 + i, CV_8UC3);
+        const JpegPart part{pixels.cols, pixels.rows, 3, 0, 0, pixels.cols, pixels.rows};
+        EXPECT_TRUE(decoder->decode(files[static_cast<size_t>(i)], part, pixels.ptr()));
+      }
+    });
+  }
+  for (std::thread& thread : running) thread.join();
+  for (size_t i = 0; i < files.size(); ++i)
+    expect_close(decoded[i], decode_jpeg(files[i], 1).image, "of threads " + std::to_string(i));
+}
+
 Dataset jpeg_dataset(int count) {
   const auto folder = test_folder();
   Dataset dataset;

@@ -65,8 +65,8 @@ NvjpegStatus decode(NvjpegHandle, NvjpegState state, const unsigned char* file, 
   const int channels = output == NvjpegOutput::y ? 1 : 3;
   const cv::Mat image = decode_jpeg({file, bytes}, 1, {}, channels).image;
   if (image.empty()) return NvjpegStatus::bad_jpeg;
-  constexpr size_t bytes_a_pixel = 20;
-  if (!grow(state, bytes_a_pixel * image.total(), stream)) return NvjpegStatus{5};
+  constexpr size_t bytes_a_pixel = 28;
+  if (!grow(state, bytes_a_pixel * image.total(), stream)) return NvjpegStatus::allocator_failure;
   emulation::queue_work(stream, [image, to = pixels->channel[0], pitch = pixels->pitch[0],
                                  workspace = state->workspace, room = state->bytes] {
     std::memset(workspace, 0, std::min<size_t>(room, 64));

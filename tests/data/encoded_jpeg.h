@@ -20,7 +20,8 @@ namespace brightnet::testing {
 struct JpegKind {
   int across = 2, down = 2;  ///< pixels for one of chroma
   bool progressive = false, arithmetic = false;
-  J_COLOR_SPACE colors = JCS_YCbCr;  ///< JCS_GRAYSCALE, JCS_RGB, JCS_CMYK
+  J_COLOR_SPACE colors = JCS_YCbCr;  ///< JCS_GRAYSCALE, JCS_RGB, JCS_CMYK, JCS_YCCK
+  bool adobe = true, named = true;   ///< how JCS_RGB is told: by Adobe's marker, by components called R, G, B
   std::string comment = {};
 };
 
@@ -28,7 +29,7 @@ struct JpegKind {
 inline std::vector<uint8_t> encoded_jpeg(const cv::Mat& rgb, const JpegKind& kind = {}) {
   cv::Mat image = rgb;
   if (kind.colors == JCS_GRAYSCALE) cv::cvtColor(rgb, image, cv::COLOR_RGB2GRAY);
-  if (kind.colors == JCS_CMYK) cv::cvtColor(rgb, image, cv::COLOR_RGB2RGBA);
+  if (kind.colors == JCS_CMYK || kind.colors == JCS_YCCK) cv::cvtColor(rgb, image, cv::COLOR_RGB2RGBA);
   jpeg_compress_struct info{};
   jpeg_error_mgr errors{};
   info.err = jpeg_std_error(&errors);
@@ -46,6 +47,10 @@ inline std::vector<uint8_t> encoded_jpeg(const cv::Mat& rgb, const JpegKind& kin
   if (kind.colors == JCS_YCbCr) {
     info.comp_info[0].h_samp_factor = kind.across;
     info.comp_info[0].v_samp_factor = kind.down;
+  }
+  if (kind.colors == JCS_RGB) {
+    info.write_Adobe_marker = kind.adobe ? TRUE : FALSE;
+    for (int i = 0; i < 3 && !kind.named; ++i) info.comp_info[i].component_id = i + 1;
   }
   info.arith_code = kind.arithmetic ? TRUE : FALSE;
   if (kind.progressive) jpeg_simple_progression(&info);

@@ -57,9 +57,10 @@ TEST(DeviceDecoding, IsOfTheUsualKindsOfJpegAtTheirOwnSize) {
 
 TEST(DeviceDecoding, IsNotOfOtherKindsOrOfWhatIsDecodedSmaller) {
   const cv::Mat image = smooth_image({64, 48});
-  const JpegKind rgb{.colors = JCS_RGB}, cmyk{.colors = JCS_CMYK}, arithmetic{.arithmetic = true},
+  const JpegKind named{.colors = JCS_RGB, .adobe = false}, adobe{.colors = JCS_RGB, .named = false},
+      cmyk{.colors = JCS_CMYK}, ycck{.colors = JCS_YCCK}, arithmetic{.arithmetic = true},
       narrow{.across = 4, .down = 1};
-  for (const JpegKind& kind : {rgb, cmyk, arithmetic, narrow}) {
+  for (const JpegKind& kind : {named, adobe, cmyk, ycck, arithmetic, narrow}) {
     const Read seen = read(encoded_jpeg(image, kind));
     EXPECT_EQ(seen.asked, 0);
     EXPECT_TRUE(same(seen.device, seen.cpu));
