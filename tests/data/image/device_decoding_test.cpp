@@ -75,6 +75,16 @@ TEST(DeviceDecoding, IsNotOfOtherKindsOrOfWhatIsDecodedSmaller) {
   EXPECT_EQ(read(encoded_jpeg(larger)).asked, 0);
 }
 
+TEST(DeviceDecoding, IsNotOfTwelveBits) {
+  std::vector<uint8_t> file = encoded_jpeg(smooth_image({64, 48}), progressive);
+  EXPECT_TRUE(parse_image_header(file)->usual_jpeg);
+  constexpr uint8_t frame[] = {0xFF, 0xC2};
+  const auto precision = std::search(file.begin(), file.end(), std::begin(frame), std::end(frame)) + 4;
+  ASSERT_EQ(*precision, 8);
+  *precision = 12;
+  EXPECT_FALSE(parse_image_header(file)->usual_jpeg);
+}
+
 TEST(DeviceDecoding, ReadsWindowsAndTurnsAsTheCpuDoes) {
   const cv::Mat image = smooth_image({90, 70});
   const Read window = read(encoded_jpeg(image), {}, 3, {0.3, 0.4, 0.2, 0.5});
