@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/host_memory.h"
@@ -58,15 +59,19 @@ class Arena {
       if (begin - at >= bytes) break;
       at = end;
     }
-    ran_out_ = bytes > bytes_ - at;
-    wanted_ = at + bytes;
-    if (ran_out_) return nullptr;
+    if (bytes > bytes_ - at) {
+      ran_out_ = true;
+      wanted_ = at + bytes;
+      return nullptr;
+    }
     used_[at] = at + bytes;
     return memory_ + at;
   }
   void release(const void* memory) {
     used_.erase(static_cast<size_t>(static_cast<const std::byte*>(memory) - memory_));
   }
+  /// Whether there was no room for a part since the last begin().
+  void begin() { ran_out_ = false; }
   bool ran_out() const { return ran_out_; }
   /// "it wants 80.1 MiB of memory, and is given 58.0 MiB"
   std::string shortage() const {
@@ -83,7 +88,7 @@ class Arena {
   const size_t bytes_;
   std::map<size_t, size_t> used_;  // where parts begin and end
   bool ran_out_ = false;
-  size_t wanted_ = 0;  // by the last part and what lies before it
+  size_t wanted_ = 0;  // by that part and what lies before it
 };
 
 class Lane {
@@ -99,14 +104,14 @@ class Lane {
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
+  /// Whether the card has NVIDIA's JPEG decoder in hardware.
+  bool has_hardware() const { return hardware_; }
   /// Why nvJPEG does not take the file; empty where it did.
   std::string decode(std::span<const uint8_t> file, const JpegPart& part, uint8_t* pixels) {
-    NvjpegStatus status = queue(file, part);
-    if (status != NvjpegStatus::success && arena_.ran_out()) {
-      // Of what earlier files have left allocated; whether the empty arena is enough depends on the file alone.
-      renew();
-      status = queue(file, part);
-    }
+    // Which of the two decodes a file depends on the file alone.
+    NvjpegStatus status =
+        hardware_ ? attempt(&Lane::queue_in_hardware, file, part) : NvjpegStatus::jpeg_not_supported;
+    if (status != NvjpegStatus::success) status = attempt(&Lane::queue_in_software, file, part);
     if (status != NvjpegStatus::success) {
       const std::string shortage = arena_.ran_out() ? arena_.shortage() : "";
       renew();
@@ -136,17 +141,25 @@ class Lane {
   void open() {
     NvjpegDeviceAllocator device{allocate_device, release_device, this};
     NvjpegPinnedAllocator pinned{allocate_pinned, release_pinned, this};
-    NvjpegStatus status =
-        nvjpeg().create(NvjpegBackend::standard, &device, &pinned, nvjpeg_interpolates_chroma, &handle_);
+    const auto create = [&](NvjpegBackend backend) {
+      return nvjpeg().create(backend, &device, &pinned, nvjpeg_interpolates_chroma, &handle_);
+    };
+    // An error on a card without it.
+    hardware_ = create(NvjpegBackend::hardware) == NvjpegStatus::success;
+    NvjpegStatus status = hardware_ ? NvjpegStatus::success : create(NvjpegBackend::standard);
     if (status == NvjpegStatus::success) status = nvjpeg().create_state(handle_, &state_);
+    if (status == NvjpegStatus::success) status = nvjpeg().create_state(handle_, &batches_);
     if (status != NvjpegStatus::success) close();
     check(status, "be started");
   }
   void close() noexcept {
-    if (state_) nvjpeg().destroy_state(state_);
+    for (NvjpegState* state : {&state_, &batches_}) {
+      if (*state) nvjpeg().destroy_state(*state);
+      *state = nullptr;
+    }
     if (handle_) nvjpeg().destroy(handle_);
-    state_ = nullptr;
     handle_ = nullptr;
+    batch_output_.reset();
   }
   void renew() {
     stream_.synchronize();
@@ -155,12 +168,35 @@ class Lane {
     open();
   }
 
-  NvjpegStatus queue(std::span<const uint8_t> file, const JpegPart& part) {
-    const size_t row_bytes = static_cast<size_t>(part.width) * static_cast<size_t>(part.channels);
+  using Queue = NvjpegStatus (Lane::*)(std::span<const uint8_t> file, NvjpegOutput, NvjpegImage&);
+
+  NvjpegStatus attempt(Queue queue, std::span<const uint8_t> file, const JpegPart& part) {
     NvjpegImage image{};
     image.channel[0] = reinterpret_cast<unsigned char*>(result_);
-    image.pitch[0] = row_bytes;
+    image.pitch[0] = static_cast<size_t>(part.width) * static_cast<size_t>(part.channels);
     const NvjpegOutput output = part.channels == 1 ? NvjpegOutput::y : NvjpegOutput::rgb_interleaved;
+    arena_.begin();
+    const NvjpegStatus status = (this->*queue)(file, output, image);
+    if (status == NvjpegStatus::success || !arena_.ran_out()) return status;
+    // Of what earlier files have left allocated; whether the empty arena is enough depends on the file alone.
+    renew();
+    return (this->*queue)(file, output, image);
+  }
+
+  // Of a batch of one file: several threads decode at a time.
+  NvjpegStatus queue_in_hardware(std::span<const uint8_t> file, NvjpegOutput output, NvjpegImage& image) {
+    if (batch_output_ != output) {
+      const NvjpegStatus status = nvjpeg().begin_batches(handle_, batches_, 1, 1, output);
+      if (status != NvjpegStatus::success) return status;
+      batch_output_ = output;
+    }
+    const unsigned char* const data = file.data();
+    const size_t bytes = file.size();
+    const NvjpegStatus status = nvjpeg().decode_batch(handle_, batches_, &data, &bytes, &image, stream_);
+    if (status != NvjpegStatus::success) batch_output_.reset();  // a batch that failed has to begin anew
+    return status;
+  }
+  NvjpegStatus queue_in_software(std::span<const uint8_t> file, NvjpegOutput output, NvjpegImage& image) {
     return nvjpeg().decode(handle_, state_, file.data(), file.size(), output, &image, stream_);
   }
 
@@ -184,7 +220,9 @@ class Lane {
   Stream stream_{Stream::Priority::high};
   Event done_{Event::Kind::slept_for};
   NvjpegHandle handle_ = nullptr;
-  NvjpegState state_ = nullptr;
+  NvjpegState state_ = nullptr, batches_ = nullptr;
+  bool hardware_ = false;
+  std::optional<NvjpegOutput> batch_output_;  // which batches_ was begun for
 };
 
 class NvjpegDecoder : public JpegDecoder {
@@ -198,6 +236,9 @@ class NvjpegDecoder : public JpegDecoder {
       lanes_.push_back(std::make_unique<Lane>(part));
       free_.push_back(lanes_.back().get());
     }
+    log::info("nvJPEG decodes up to {} JPEG files at a time, {}", lanes,
+              lanes_[0]->has_hardware() ? "baseline ones by the card's own JPEG decoder"
+                                        : "without hardware for it");
   }
 
   bool decode(std::span<const uint8_t> file, const JpegPart& part, uint8_t* pixels) override {

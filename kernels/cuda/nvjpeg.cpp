@@ -21,6 +21,8 @@ Nvjpeg load() {
   find(functions.create_state, "nvjpegJpegStateCreate");
   find(functions.destroy_state, "nvjpegJpegStateDestroy");
   find(functions.decode, "nvjpegDecode");
+  find(functions.begin_batches, "nvjpegDecodeBatchedInitialize");
+  find(functions.decode_batch, "nvjpegDecodeBatched");
   return functions;
 }
 

@@ -23,7 +23,7 @@ enum class NvjpegStatus : int {
 
 enum class NvjpegOutput : int { y = 2, rgb_interleaved = 5 };
 
-enum class NvjpegBackend : int { standard = 0 };
+enum class NvjpegBackend : int { standard = 0, hardware = 3 };
 
 /// Chroma is interpolated between its samples, as by libjpeg, instead of repeated.
 constexpr unsigned nvjpeg_interpolates_chroma = 1u << 5;
@@ -52,9 +52,15 @@ struct Nvjpeg {
   NvjpegStatus (*destroy)(NvjpegHandle) = nullptr;
   NvjpegStatus (*create_state)(NvjpegHandle, NvjpegState*) = nullptr;
   NvjpegStatus (*destroy_state)(NvjpegState) = nullptr;
-  /// Its host's part is done when it returns, the device's is queued in the stream.
+  // Decoding: the host's part is done when it returns, the device's is queued in the stream.
   NvjpegStatus (*decode)(NvjpegHandle, NvjpegState, const unsigned char* file, size_t bytes, NvjpegOutput,
                          NvjpegImage* pixels, cudaStream_t) = nullptr;
+  /// Before decode_batch(), for batches of this size and this output.
+  NvjpegStatus (*begin_batches)(NvjpegHandle, NvjpegState, int files, int host_threads,
+                                NvjpegOutput) = nullptr;
+  /// By the backend that the handle was made with.
+  NvjpegStatus (*decode_batch)(NvjpegHandle, NvjpegState, const unsigned char* const* files,
+                               const size_t* bytes, NvjpegImage* pixels, cudaStream_t) = nullptr;
 };
 
 /// libnvjpeg.so.13, loaded at the first call.

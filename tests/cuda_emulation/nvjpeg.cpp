@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "data/image/jpeg.h"
 #include "tests/cuda_emulation/memory.h"
 #include "tests/cuda_emulation/nvjpeg.h"
 #include "tests/cuda_emulation/queue.h"
+#include "tests/cuda_emulation/violation.h"
 
 namespace brightnet::cuda {
 
@@ -22,12 +25,15 @@ struct NvjpegStateData {
   NvjpegHandleData* handle = nullptr;
   void* workspace = nullptr;
   size_t bytes = 0;
+  std::optional<NvjpegOutput> output = {};  ///< of batches; none once one has failed
 };
 
 namespace {
 
-NvjpegStatus create(NvjpegBackend, NvjpegDeviceAllocator* device, NvjpegPinnedAllocator*, unsigned,
+NvjpegStatus create(NvjpegBackend backend, NvjpegDeviceAllocator* device, NvjpegPinnedAllocator*, unsigned,
                     NvjpegHandle* handle) {
+  constexpr NvjpegStatus architecture_mismatch{7};
+  if (backend == NvjpegBackend::hardware && !emulation::jpeg_hardware) return architecture_mismatch;
   *handle = new NvjpegHandleData{*device};
   return NvjpegStatus::success;
 }
@@ -77,10 +83,30 @@ NvjpegStatus decode(NvjpegHandle, NvjpegState state, const unsigned char* file, 
   return NvjpegStatus::success;
 }
 
+NvjpegStatus begin_batches(NvjpegHandle, NvjpegState state, int files, int, NvjpegOutput output) {
+  if (files != 1) return NvjpegStatus::jpeg_not_supported;
+  state->output = output;
+  return NvjpegStatus::success;
+}
+
+/// The hardware decodes no progressive files.
+NvjpegStatus decode_batch(NvjpegHandle handle, NvjpegState state, const unsigned char* const* files,
+                          const size_t* bytes, NvjpegImage* pixels, cudaStream_t stream) {
+  if (!state->output)
+    throw emulation::Violation("batches of nvJPEG that were not begun, or have failed since");
+  const NvjpegOutput output = *std::exchange(state->output, std::nullopt);
+  const std::string_view text(reinterpret_cast<const char*>(*files), *bytes);
+  if (text.find("\xFF\xC2") != std::string_view::npos) return NvjpegStatus::jpeg_not_supported;
+  const NvjpegStatus status = decode(handle, state, *files, *bytes, output, pixels, stream);
+  if (status == NvjpegStatus::success) state->output = output;
+  return status;
+}
+
 }  // namespace
 
 const Nvjpeg& nvjpeg() {
-  static const Nvjpeg functions{"", create, destroy, create_state, destroy_state, decode};
+  static const Nvjpeg functions{"",     create,        destroy,     create_state, destroy_state,
+                                decode, begin_batches, decode_batch};
   return functions;
 }
 

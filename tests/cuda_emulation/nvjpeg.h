@@ -8,4 +8,7 @@ namespace brightnet::emulation {
 /// It refuses files that have this in a comment.
 constexpr std::string_view refused_by_nvjpeg = "not for the emulated nvJPEG";
 
+/// Whether the GPU decodes baseline files in hardware.
+inline bool jpeg_hardware = true;
+
 }  // namespace brightnet::emulation

@@ -26,5 +26,21 @@ TEST(EmulatedNvjpeg, RefusesAFileWithItsReasonAndDecodesTheNext) {
   EXPECT_EQ(cv::norm(pixels, decode_jpeg(file, 1).image, cv::NORM_INF), 0);
 }
 
+TEST(EmulatedNvjpeg, DecodesWithoutHardwareToo) {
+  const cv::Mat image = smooth_image({40, 30});
+  for (const bool hardware : {true, false}) {
+    emulation::jpeg_hardware = hardware;
+    const auto decoder = device().make_jpeg_decoder(1);
+    for (const bool progressive :
+         {false, true, false}) {  // the hardware refuses the second, and must begin anew
+      const auto file = encoded_jpeg(image, {.progressive = progressive});
+      cv::Mat pixels(image.size(), CV_8UC3);
+      ASSERT_TRUE(decoder->decode(file, {40, 30, 3, 0, 0, 40, 30}, pixels.ptr()));
+      EXPECT_EQ(cv::norm(pixels, decode_jpeg(file, 1).image, cv::NORM_INF), 0);
+    }
+  }
+  emulation::jpeg_hardware = true;
+}
+
 }  // namespace
 }  // namespace brightnet::testing
