@@ -142,7 +142,8 @@ class Lane {
     NvjpegDeviceAllocator device{allocate_device, release_device, this};
     NvjpegPinnedAllocator pinned{allocate_pinned, release_pinned, this};
     const auto create = [&](NvjpegBackend backend) {
-      return nvjpeg().create(backend, &device, &pinned, nvjpeg_interpolates_chroma, &handle_);
+      return nvjpeg().create(backend, &device, &pinned, nvjpeg_one_batch | nvjpeg_interpolates_chroma,
+                             &handle_);
     };
     // An error on a card without it.
     hardware_ = create(NvjpegBackend::hardware) == NvjpegStatus::success;

@@ -25,6 +25,8 @@ enum class NvjpegOutput : int { y = 2, rgb_interleaved = 5 };
 
 enum class NvjpegBackend : int { standard = 0, hardware = 3 };
 
+/// The hardware takes no more files than the batch has, nor memory for them.
+constexpr unsigned nvjpeg_one_batch = 1u << 0;
 /// Chroma is interpolated between its samples, as by libjpeg, instead of repeated.
 constexpr unsigned nvjpeg_interpolates_chroma = 1u << 5;
 
