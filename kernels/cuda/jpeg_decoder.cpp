@@ -111,7 +111,10 @@ class Lane {
     // Which of the two decodes a file depends on the file alone.
     NvjpegStatus status =
         hardware_ ? attempt(&Lane::queue_in_hardware, file, part) : NvjpegStatus::jpeg_not_supported;
-    if (status != NvjpegStatus::success) status = attempt(&Lane::queue_in_software, file, part);
+    if (status != NvjpegStatus::success) {
+      if (!is_of_file(status)) warn_of_hardware(status);
+      status = attempt(&Lane::queue_in_software, file, part);
+    }
     if (status != NvjpegStatus::success) {
       const std::string shortage = arena_.ran_out() ? arena_.shortage() : "";
       renew();
@@ -137,6 +140,16 @@ class Lane {
     return cudaMallocHost(memory, bytes);
   }
   static int release_pinned(void*, void* memory, size_t, cudaStream_t) { return cudaFreeHost(memory); }
+
+  void warn_of_hardware(NvjpegStatus status) const {
+    static std::once_flag said;
+    std::call_once(said, [&] {
+      log::warn(
+          "The card's JPEG decoder fails on a file that nvJPEG then decodes without it, which is slower: {}. This is "
+          "reported once.",
+          arena_.ran_out() ? arena_.shortage() : described(status));
+    });
+  }
 
   void open() {
     NvjpegDeviceAllocator device{allocate_device, release_device, this};

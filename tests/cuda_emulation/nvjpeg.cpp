@@ -97,6 +97,8 @@ NvjpegStatus decode_batch(NvjpegHandle handle, NvjpegState state, const unsigned
   const NvjpegOutput output = *std::exchange(state->output, std::nullopt);
   const std::string_view text(reinterpret_cast<const char*>(*files), *bytes);
   if (text.find("\xFF\xC2") != std::string_view::npos) return NvjpegStatus::jpeg_not_supported;
+  constexpr NvjpegStatus execution_failed{6};
+  if (text.find(emulation::fails_in_hardware) != std::string_view::npos) return execution_failed;
   const NvjpegStatus status = decode(handle, state, *files, *bytes, output, pixels, stream);
   if (status == NvjpegStatus::success) state->output = output;
   return status;

@@ -26,6 +26,18 @@ TEST(EmulatedNvjpeg, RefusesAFileWithItsReasonAndDecodesTheNext) {
   EXPECT_EQ(cv::norm(pixels, decode_jpeg(file, 1).image, cv::NORM_INF), 0);
 }
 
+TEST(EmulatedNvjpeg, SaysThatTheHardwareFailsAndDecodesWithoutIt) {
+  const auto decoder = device().make_jpeg_decoder(1);
+  const cv::Mat image = smooth_image({40, 30});
+  const auto file = encoded_jpeg(image, {.comment = std::string(emulation::fails_in_hardware)});
+  cv::Mat pixels(image.size(), CV_8UC3);
+  const Logged log;
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(decoder->decode(file, {40, 30, 3, 0, 0, 40, 30}, pixels.ptr()));
+  EXPECT_EQ(cv::norm(pixels, decode_jpeg(file, 1).image, cv::NORM_INF), 0);
+  EXPECT_NE(log.text().find("The card's JPEG decoder fails on a file"), std::string::npos) << log.text();
+  EXPECT_NE(log.text().find("its status is 6"), std::string::npos) << log.text();
+}
+
 TEST(EmulatedNvjpeg, DecodesWithoutHardwareToo) {
   const cv::Mat image = smooth_image({40, 30});
   for (const bool hardware : {true, false}) {
