@@ -6,6 +6,9 @@
 #include <memory>
 #include <string>
 
+#include "core/error.h"
+#include "core/jpeg_decoder.h"
+
 namespace brightnet {
 
 /// Asynchronous read of a device variable: while the device computes one step, the host sees the value after
@@ -77,6 +80,16 @@ class Device {
   virtual void finish_uploads() = 0;
   /// Later uploads ahead wait for everything that is queued by now.
   virtual void hold_uploads() = 0;
+
+  // Decoding of JPEG files.
+  /// Why there is no decoder; empty where there is one.
+  virtual std::string why_no_jpeg_decoder() const { return "the CPU has none"; }
+  /// The memory that a decoder of so many files at a time allocates.
+  virtual size_t jpeg_decoder_bytes(int) const { return 0; }
+  /// Throws a DeviceError where there is a reason against it.
+  virtual std::unique_ptr<JpegDecoder> make_jpeg_decoder(int) {
+    throw DeviceError("this device decodes no JPEG files", "", "Set loader.decode to cpu.");
+  }
 
   // Capture and timing.
   /// Captures the operations that `work` queues, without running them; nullptr where capture brings nothing

@@ -33,10 +33,28 @@ std::optional<ImageHeader> checked(ImageHeader header) {
   return header;
 }
 
+/// The frame of a JPEG (SOF): its size, and whether it is a usual one (ImageHeader::usual_jpeg).
+void read_frame(Bytes frame, uint8_t code, ImageHeader& header) {
+  header.height = static_cast<int>(big_endian(frame, 1, 2));
+  header.width = static_cast<int>(big_endian(frame, 3, 2));
+  const size_t components = frame[5];
+  const bool baseline_or_progressive = code == 0xC0 || code == 0xC2;
+  if (!baseline_or_progressive || frame[0] != 8 || frame.size() < 6 + 3 * components) return;
+  header.grey = components == 1;
+  if (components != 1 && components != 3) return;
+  const auto identifier = [&](size_t component) { return frame[6 + 3 * component]; };
+  const auto sampling = [&](size_t component) { return frame[7 + 3 * component]; };
+  // libjpeg takes components of these names for RGB.
+  const bool rgb = components == 3 && identifier(0) == 'R' && identifier(1) == 'G' && identifier(2) == 'B';
+  const bool luma = sampling(0) == 0x11 || sampling(0) == 0x12 || sampling(0) == 0x21 || sampling(0) == 0x22;
+  const bool chroma = components == 1 || (sampling(1) == 0x11 && sampling(2) == 0x11);
+  header.usual_jpeg = !rgb && luma && chroma;
+}
+
 // ITU T.81, annex B: markers of FF and a code; all before the scan (SOS) carry a length that includes itself.
 std::optional<ImageHeader> parse_jpeg(Bytes bytes) {
   ImageHeader header;
-  bool exif_seen = false;
+  bool exif_seen = false, adobe_rgb = false;
   for (size_t at = 2; at + 4 <= bytes.size();) {
     if (bytes[at] != 0xFF) {
       ++at;  // stray bytes between segments, which decoders step over too
@@ -52,14 +70,18 @@ std::optional<ImageHeader> parse_jpeg(Bytes bytes) {
       at += 2;
       continue;
     }
-    if (code == 0xDA || code == 0xD9) return checked(header);
+    if (code == 0xDA || code == 0xD9) {
+      header.usual_jpeg = header.usual_jpeg && !adobe_rgb;
+      return checked(header);
+    }
     const size_t length = big_endian(bytes, at + 2, 2);
     const size_t payload = at + 4, end = at + 2 + length;
     if (length < 2 || end > bytes.size()) return std::nullopt;
     const bool frame = code >= 0xC0 && code <= 0xCF && code != 0xC4 && code != 0xC8 && code != 0xCC;
     if (frame && length >= 8) {
-      header.height = static_cast<int>(big_endian(bytes, payload + 1, 2));
-      header.width = static_cast<int>(big_endian(bytes, payload + 3, 2));
+      read_frame(bytes.subspan(payload, end - payload), code, header);
+    } else if (code == 0xEE && length >= 14 && matches(bytes, payload, "Adobe")) {
+      adobe_rgb = bytes[payload + 11] == 0;
     } else if (code == 0xE1 && !exif_seen &&
                matches(bytes.first(end), payload, std::string_view("Exif\0\0", 6))) {
       header.orientation = exif_orientation(bytes.subspan(payload + 6, end - payload - 6));

@@ -16,6 +16,10 @@ ImageFormat image_format(std::span<const uint8_t> bytes);
 struct ImageHeader {
   int width = 0, height = 0;  ///< as stored, before the EXIF rotation
   int orientation = 1;        ///< EXIF 2.3, tag 0x0112: 1 upright … 8
+  /// Of a JPEG: 8 bits, baseline or progressive, Huffman-coded, grey or YCbCr with its chroma in full or half the
+  /// resolution: what every decoder reads.
+  bool usual_jpeg = false;
+  bool grey = false;  ///< of such a JPEG
   /// True when the orientation swaps width and height.
   bool transposed() const { return orientation >= 5; }
 };

@@ -163,6 +163,12 @@ bool decode_into(jpeg_decompress_struct& info, ErrorSink& sink, int denominator,
   return true;
 }
 
+bool read_all(jpeg_decompress_struct& info, ErrorSink& sink) {
+  if (setjmp(sink.back)) return false;
+  jpeg_read_header(&info, TRUE);
+  return jpeg_read_coefficients(&info) != nullptr;
+}
+
 }  // namespace
 
 int jpeg_reduction(cv::Size stored, cv::Size at_least) {
@@ -174,6 +180,20 @@ int jpeg_reduction(cv::Size stored, cv::Size at_least) {
     if (fits) return denominator;
   }
   return 1;
+}
+
+bool jpeg_is_whole(std::span<const uint8_t> bytes) {
+  ErrorSink sink;
+  MemorySource source;
+  jpeg_decompress_struct info{};
+  info.err = jpeg_std_error(&sink.base);
+  sink.base.error_exit = on_error;
+  sink.base.emit_message = on_message;
+  jpeg_create_decompress(&info);
+  attach(info, source, bytes);
+  const bool read = read_all(info, sink);
+  jpeg_destroy_decompress(&info);
+  return read && !sink.damaged && !source.ran_out;
 }
 
 JpegResult decode_jpeg(std::span<const uint8_t> bytes, int denominator, cv::Rect window, int channels) {

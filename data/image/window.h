@@ -1,11 +1,21 @@
 // Reads only the part of an image that a crop needs.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 
 #include <opencv2/core.hpp>
 
+#include "core/jpeg_decoder.h"
+
 namespace brightnet {
+
+/// How a device decodes the file of an image.
+struct DeviceDecoding {
+  JpegDecoder* decoder = nullptr;  ///< none: the CPU decodes it
+  /// That all of the file's data have been read once, by the CPU: a device may show what is damaged as grey, and say nothing.
+  std::atomic<bool>* whole = nullptr;
+};
 
 struct ImageWindow {
   cv::Mat pixels;    ///< 8-bit RGB or grey
@@ -20,8 +30,10 @@ cv::Rect touched_pixels(cv::Size size, const cv::Rect2d& needed);
 /// Reads at least the part `needed`, in fractions of the image's width and height (it may reach beyond the image),
 /// of read_image(file, at_least, channels), with the same pixels. Of an upright JPEG only the window is decoded; other
 /// images are decoded in full. Throws what read_image throws, but damage below the window is not detected if
-/// the file has its end marker.
+/// the file has its end marker. A device decodes the usual kinds of JPEG (ImageHeader::usual_jpeg) of up to
+/// JpegDecoder::most_pixels that are decoded at their own size, with the pixels of its own decoder; which these are depends on
+/// the file and `at_least` alone. All others, damaged ones among them, are the CPU's.
 ImageWindow read_image_window(const std::filesystem::path& file, cv::Size at_least, const cv::Rect2d& needed,
-                              int channels = 3);
+                              int channels = 3, const DeviceDecoding& device = {});
 
 }  // namespace brightnet

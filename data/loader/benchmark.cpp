@@ -49,7 +49,7 @@ Rate measure_decode(const std::vector<std::vector<uint8_t>>& files, double secon
 // Measures the steady state: warming up for an epoch fills the cache and empties the initial queue, so that
 // every batch taken is one that a worker has to make in the meantime. `take` sees each of them.
 Rate measure_samples(const Dataset& dataset, const LoaderBenchmarkOptions& options, bool cached,
-                     const std::function<void(const Batch&)>& take = {}) {
+                     const std::function<void(const Batch&)>& take = {}, JpegDecoder* decoder = nullptr) {
   Loader::Setup setup;
   setup.dataset = &dataset;
   setup.augment = options.augment;
@@ -61,8 +61,10 @@ Rate measure_samples(const Dataset& dataset, const LoaderBenchmarkOptions& optio
   setup.loader.workers = options.workers;
   setup.loader.cache_mb = cached ? 1e6f : 0.0f;
   setup.pictures = static_cast<bool>(take);
+  setup.decoder = decoder;
   Loader loader(setup);
-  const uint64_t warm_up = cached ? loader.steps_per_epoch() + 1 : 2;
+  // The first time that a device decodes a file, the CPU reads all of it.
+  const uint64_t warm_up = cached || decoder ? loader.steps_per_epoch() + 1 : 2;
   for (uint64_t i = 0; i < warm_up; ++i) loader.next();
   return measure(options.seconds, [&] {
     const Batch& batch = *loader.next();
@@ -81,6 +83,7 @@ PictureBenchmark measure_pictures(const Dataset& dataset, const LoaderBenchmarkO
   };
   result.cached = measure_samples(dataset, options, true, take);
   result.uncached = measure_samples(dataset, options, false, take);
+  if (options.decoder) result.decoded = measure_samples(dataset, options, false, take, options.decoder);
   result.bytes /= samples;
   result.painted /= samples;
   return result;

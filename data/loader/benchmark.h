@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/input_size.h"
+#include "core/jpeg_decoder.h"
 #include "data/augment/options.h"
 #include "data/dataset.h"
 
@@ -16,8 +17,9 @@ struct LoaderBenchmarkOptions {
   int channels = 3;
   int batch = 16;
   int workers = 1;
-  double seconds = 3;  ///< for each measurement
-  int images = 512;    ///< maximum, evenly spread over the data set, so that they fit in memory
+  double seconds = 3;              ///< for each measurement
+  int images = 512;                ///< maximum, evenly spread over the data set, so that they fit in memory
+  JpegDecoder* decoder = nullptr;  ///< a device's, to be measured too
 };
 
 /// A rate per wall-clock second and per second of the process's CPU time (user and system).
@@ -31,6 +33,7 @@ struct PictureBenchmark {
   Rate cached, uncached;  ///< as below
   double bytes = 0;       ///< of a sample that cross the bus, on average
   double painted = 0;  ///< fraction of samples that the CPU paints nevertheless: their images are too large
+  std::optional<Rate> decoded;  ///< as `uncached`, where a device decodes as well
 };
 
 struct LoaderBenchmark {

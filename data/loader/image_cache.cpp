@@ -40,24 +40,27 @@ ImageWindow window_of_tile(const ImageWindow& picture, const ImageTile& tile) {
 
 }  // namespace
 
-ImageWindow read_record(const ImageRecord& record, cv::Size at_least, const cv::Rect2d& needed,
-                        int channels) {
+ImageWindow read_record(const ImageRecord& record, cv::Size at_least, const cv::Rect2d& needed, int channels,
+                        const DeviceDecoding& device) {
   if (!record.tile) {
-    const ImageWindow image = read_image_window(record.file, at_least, needed, channels);
+    const ImageWindow image = read_image_window(record.file, at_least, needed, channels, device);
     if (!same_shape(image.size, record.width, record.height)) refuse_changed(record);
     return image;
   }
   const ImageWindow picture =
-      read_image_window(record.file, {}, part_of_picture(record.tile, needed), channels);
+      read_image_window(record.file, {}, part_of_picture(record.tile, needed), channels, device);
   if (picture.size != cv::Size(record.tile.picture_width, record.tile.picture_height)) refuse_changed(record);
   return window_of_tile(picture, record.tile);
 }
 
-ImageCache::ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least, int channels)
+ImageCache::ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least, int channels,
+                       JpegDecoder* decoder)
     : dataset_(dataset),
       limit_(limit_bytes),
       at_least_(at_least),
       channels_(channels),
+      decoder_(decoder),
+      whole_(decoder ? dataset.images.size() : 0),
       images_(dataset.images.size()) {}
 
 int ImageCache::reduction(int index) const {
@@ -83,7 +86,8 @@ ImageWindow ImageCache::get(int index, const cv::Rect2d& needed) {
                          (static_cast<uint64_t>(record.height) / reduced);
   const bool room = bytes_ + bytes <= limit_;
   const cv::Rect2d whole(0, 0, 1, 1);
-  ImageWindow image = read_record(record, at_least_, room ? whole : needed, channels_);
+  const DeviceDecoding device{decoder_, decoder_ ? &whole_[slot] : nullptr};
+  ImageWindow image = read_record(record, at_least_, room ? whole : needed, channels_, device);
   // A tile's pixels may lie in those of its picture, which must not be kept for it.
   if (room && image.pixels.size() == image.size)
     keep(index, record.tile ? image.pixels.clone() : image.pixels);

@@ -20,14 +20,17 @@ namespace brightnet {
 /// At least the part `needed` of an image, or of the tile that it is, in fractions of its width and height.
 /// `at_least`: an image that still has this size at 1/2, 1/4 or 1/8 is decoded at that scale (read_image()), a tile at
 /// its own. Throws InputError for a file that was deleted, damaged or resized since the data set was read.
-ImageWindow read_record(const ImageRecord& record, cv::Size at_least, const cv::Rect2d& needed, int channels);
+ImageWindow read_record(const ImageRecord& record, cv::Size at_least, const cv::Rect2d& needed, int channels,
+                        const DeviceDecoding& device = {});
 
 /// Thread-safe. The result does not depend on what is cached: a window has the same pixels as that part of
 /// the whole image.
 class ImageCache {
  public:
-  /// `at_least`: as in read_record(). `channels`: 3 for RGB, 1 for grey, a third of the bytes.
-  ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least, int channels = 3);
+  /// `at_least`: as in read_record(). `channels`: 3 for RGB, 1 for grey, a third of the bytes. `decoder`: a device's, none
+  /// where the CPU decodes everything.
+  ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at_least, int channels = 3,
+             JpegDecoder* decoder = nullptr);
 
   int channels() const { return channels_; }
 
@@ -49,8 +52,10 @@ class ImageCache {
   const uint64_t limit_;
   const cv::Size at_least_;
   const int channels_;
-  std::mutex mutex_;             // guards images_ and writing bytes_
-  std::vector<cv::Mat> images_;  // empty where not kept; never written once an image is kept
+  JpegDecoder* const decoder_;
+  std::vector<std::atomic<bool>> whole_;  // DeviceDecoding::whole
+  std::mutex mutex_;                      // guards images_ and writing bytes_
+  std::vector<cv::Mat> images_;           // empty where not kept; never written once an image is kept
   std::atomic<uint64_t> bytes_{0}, hits_{0}, misses_{0};
 };
 

@@ -132,9 +132,16 @@ void LoaderOptions::fields(Fields& f) {
   f("cache_mb", cache_mb, "MiB of decoded images kept in memory; 0 keeps none").at_least(0);
   f("paint", paint,
     "what resizes and colours training samples; auto: a GPU that trains, if it can all of augment");
+  f("decode", decode,
+    "what decodes JPEG files; auto: a GPU that trains, if NVIDIA's nvJPEG is installed; pixels differ slightly");
   f("shuffle_buffer", shuffle_buffer,
     "images of .tar archives, which are read in sequence, among which the next one and the others of its mosaic are drawn")
       .within(1, 1e8);
+}
+
+int LoaderOptions::decoded_at_once() const {
+  constexpr int most = 8;
+  return std::clamp(workers.value_or(most), 1, most);
 }
 
 std::string painted_by_cpu_alone(const AugmentOptions& augment) {
@@ -155,7 +162,8 @@ class Loader::Implementation {
       : setup_(std::move(setup)),
         sampler_(static_cast<int>(setup_.dataset->images.size()), setup_.batch, setup_.part, setup_.seed,
                  setup_.steps_per_epoch, runs_of(*setup_.dataset, setup_.loader)),
-        cache_(*setup_.dataset, cache_bytes(setup_.loader.cache()), needed_size(setup_), setup_.channels),
+        cache_(*setup_.dataset, cache_bytes(setup_.loader.cache()), needed_size(setup_), setup_.channels,
+               setup_.decoder),
         buffers_(std::make_shared<Buffers>(setup_.buffers, batch_bytes(setup_))),
         slots_(slots_of(setup_.loader)),
         end_(end_of(setup_, sampler_.steps_per_epoch())),

@@ -12,6 +12,7 @@
 #include "core/box.h"
 #include "core/config.h"
 #include "core/input_size.h"
+#include "core/jpeg_decoder.h"
 #include "data/augment/options.h"
 #include "data/dataset.h"
 #include "data/loader/sampler.h"
@@ -19,17 +20,17 @@
 
 namespace brightnet {
 
-/// What resizes, warps and colours the images of a training sample and puts them together.
-enum class PaintDevice : uint8_t {
-  automatic,  ///< a GPU that trains, if it can paint all that the configuration draws; else the CPU
+/// What does a part of the loader's work.
+enum class LoaderDevice : uint8_t {
+  automatic,  ///< a GPU that trains, if it can do all of it; else the CPU
   cpu,
   gpu
 };
-constexpr std::string_view enum_name(PaintDevice device) {
+constexpr std::string_view enum_name(LoaderDevice device) {
   switch (device) {
-    case PaintDevice::automatic: return "auto";
-    case PaintDevice::cpu: return "cpu";
-    case PaintDevice::gpu: return "gpu";
+    case LoaderDevice::automatic: return "auto";
+    case LoaderDevice::cpu: return "cpu";
+    case LoaderDevice::gpu: return "gpu";
   }
   return {};
 }
@@ -39,11 +40,15 @@ struct LoaderOptions {
   Auto<int> workers;     ///< threads; 0 makes each batch in next(). Automatic: 1 if not chosen
   int prefetch = 3;      ///< whole batches made ahead
   Auto<float> cache_mb;  ///< MiB of decoded images kept in memory; 0: none. Automatic: 1024 if not chosen
-  PaintDevice paint = PaintDevice::cpu;  ///< until the other has been seen on a card
-  int shuffle_buffer = 4096;             ///< images of .tar archives among which the next one is drawn
+  // The CPU until the other has been seen on a card.
+  LoaderDevice paint = LoaderDevice::cpu;   ///< resizes, warps and colours images and puts them together
+  LoaderDevice decode = LoaderDevice::cpu;  ///< decodes JPEG files
+  int shuffle_buffer = 4096;                ///< images of .tar archives among which the next one is drawn
   void fields(Fields& f);
 
   int threads() const { return workers.value_or(1); }
+  /// Files that a device decodes at a time; where the workers are not chosen yet, at most.
+  int decoded_at_once() const;
   float cache() const { return cache_mb.value_or(1024); }
 };
 
@@ -98,6 +103,8 @@ class Loader {
     RankPart part;
     BufferSource buffers = BufferSource::host();
     bool pictures = false;  ///< batches have pictures, for Backend::paint_ahead(), instead of pixels
+    JpegDecoder* decoder =
+        nullptr;  ///< a device's, which outlives the loader; none: the CPU decodes everything
   };
 
   /// The bytes of all batches' buffers: of the one that the consumer holds and of those made ahead.

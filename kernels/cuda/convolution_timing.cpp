@@ -10,7 +10,7 @@ constexpr int queued_runs = 4;  ///< of a round: one after the other, as in a st
 
 /// Milliseconds of one of so many runs; negative when one fails.
 float time(const std::function<bool()>& work, cudaStream_t stream, int runs) {
-  const Event begin(true), end(true);
+  const Event begin(Event::Kind::timed), end(Event::Kind::timed);
   begin.record(stream);
   for (int i = 0; i < runs; ++i) {
     if (!work()) return -1;

@@ -5,7 +5,9 @@
 
 #include "core/host_memory.h"
 #include "core/log.h"
+#include "kernels/cuda/jpeg_decoder.h"
 #include "kernels/cuda/last_block.h"
+#include "kernels/cuda/nvjpeg.h"
 #include "kernels/cuda/paint.h"
 #include "kernels/cuda/transfers.h"
 
@@ -134,6 +136,19 @@ void CudaBackend::finish_uploads() {
 void CudaBackend::hold_uploads() {
   if (lists()) return;
   queues().ahead.hold(queues().work);
+}
+
+// A plan is for another machine, which may have nvJPEG.
+std::string CudaBackend::why_no_jpeg_decoder() const {
+  return queues_ ? nvjpeg().problem : "";
+}
+size_t CudaBackend::jpeg_decoder_bytes(int lanes) const {
+  return cuda::jpeg_decoder_bytes(lanes);
+}
+std::unique_ptr<JpegDecoder> CudaBackend::make_jpeg_decoder(int lanes) {
+  const size_t bytes = jpeg_decoder_bytes(lanes);
+  return cuda::make_jpeg_decoder(lanes,
+                                 {allocate(bytes), [this, bytes](void* memory) { release(memory, bytes); }});
 }
 
 std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& work) {

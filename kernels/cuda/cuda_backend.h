@@ -42,6 +42,9 @@ class CudaBackend : public Backend {
   void upload_ahead(void* device, const void* host, size_t bytes) override;
   void finish_uploads() override;
   void hold_uploads() override;
+  std::string why_no_jpeg_decoder() const override;
+  size_t jpeg_decoder_bytes(int lanes) const override;
+  std::unique_ptr<JpegDecoder> make_jpeg_decoder(int lanes) override;
   std::unique_ptr<Recording> record(const std::function<void()>& work) override;
   std::unique_ptr<WorkClock> make_work_clock() override;
 

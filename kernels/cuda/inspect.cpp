@@ -1,5 +1,5 @@
 // Inspects the machine's CUDA: driver and GPUs through the CUDA runtime, which is linked statically and loads
-// the driver itself; cuDNN and NCCL by loading them.
+// the driver itself; cuDNN, NCCL and nvJPEG by loading them.
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/installation.h"
 #include "kernels/cuda/libraries.h"
+#include "kernels/cuda/nvjpeg.h"
 #include "kernels/cuda/runtime.h"
 
 namespace brightnet::cuda {
@@ -90,6 +91,23 @@ LibraryFacts inspect_nccl() {
   return facts;
 }
 
+LibraryFacts inspect_nvjpeg() {
+  LibraryFacts facts;
+  facts.needed = "13.0.0 or newer (for loader.decode)";
+  const SharedLibrary& library = nvjpeg_library();
+  auto* part_of = library.function<int(libraryPropertyType, int*)>("nvjpegGetProperty");
+  int major = 0, minor = 0, patch = 0;
+  if (!part_of || part_of(MAJOR_VERSION, &major) != 0 || part_of(MINOR_VERSION, &minor) != 0 ||
+      part_of(PATCH_LEVEL, &patch) != 0) {
+    facts.problem = library.loaded() ? library.path() + " is no nvJPEG" : library.problem();
+    return facts;
+  }
+  facts.found = std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(patch);
+  facts.path = library.path();
+  facts.problem = nvjpeg().problem;
+  return facts;
+}
+
 std::vector<GpuFacts> inspect_gpus(LibraryFacts& driver, int only) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -137,6 +155,7 @@ Installation inspect(int gpu) {
   installation.runtime = inspect_runtime();
   installation.cudnn = inspect_cudnn();
   installation.nccl = inspect_nccl();
+  installation.nvjpeg = inspect_nvjpeg();
   if (installation.driver.problem.empty()) installation.gpus = inspect_gpus(installation.driver, gpu);
   return installation;
 }

@@ -33,7 +33,7 @@ struct Installation {
   bool built = false;              ///< the build has the CUDA backend
   std::string absence;             ///< why it has not
   std::vector<int> architectures;  ///< compute capabilities with machine code in this build: 75, 80, ...
-  LibraryFacts driver, runtime, cudnn, nccl;
+  LibraryFacts driver, runtime, cudnn, nccl, nvjpeg;
   std::vector<GpuFacts> gpus;                  ///< those that CUDA_VISIBLE_DEVICES leaves, in its order
   std::optional<std::string> visible_devices;  ///< CUDA_VISIBLE_DEVICES, where it is set
   bool gpu_files = false;                      ///< the kernel has a driver for an NVIDIA GPU

@@ -9,7 +9,8 @@ std::vector<std::string> library_folders() {
   std::istringstream list(BRIGHTNET_CUDA_LIBRARY_FOLDERS);
   for (std::string folder; std::getline(list, folder, ':');) folders.push_back(folder);
   if (const std::string packages = python_packages(); !packages.empty()) {
-    for (const char* library : {"cudnn", "nccl"}) folders.push_back(packages + "/nvidia/" + library + "/lib");
+    for (const char* library : {"cudnn", "nccl", "cu13"})
+      folders.push_back(packages + "/nvidia/" + library + "/lib");
   }
   return folders;
 }
@@ -21,6 +22,11 @@ const SharedLibrary& cudnn_library() {
 
 const SharedLibrary& nccl_library() {
   static const SharedLibrary library("libnccl.so.2", library_folders());
+  return library;
+}
+
+const SharedLibrary& nvjpeg_library() {
+  static const SharedLibrary library("libnvjpeg.so.13", library_folders());
   return library;
 }
 

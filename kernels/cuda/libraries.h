@@ -8,7 +8,7 @@
 
 namespace brightnet::cuda {
 
-/// Folders of the cuDNN and NCCL that this build used, and of NVIDIA's wheels beside it ('brightnet[cuda]'); searched
+/// Folders of the cuDNN, NCCL and CUDA that this build used, and of NVIDIA's wheels beside it ('brightnet[cuda]'); searched
 /// after the system's.
 std::vector<std::string> library_folders();
 
@@ -16,5 +16,7 @@ std::vector<std::string> library_folders();
 const SharedLibrary& cudnn_library();
 /// libnccl.so.2, loaded at the first call.
 const SharedLibrary& nccl_library();
+/// libnvjpeg.so.13, loaded at the first call.
+const SharedLibrary& nvjpeg_library();
 
 }  // namespace brightnet::cuda

@@ -83,9 +83,11 @@ void Stream::synchronize() const {
   check(cudaStreamSynchronize(stream_), "finish the work that was queued");
 }
 
-Event::Event(bool timing) {
-  check(cudaEventCreateWithFlags(&event_, timing ? cudaEventDefault : cudaEventDisableTiming),
-        "make an event");
+Event::Event(Kind kind) {
+  unsigned flags = cudaEventDisableTiming;
+  if (kind == Kind::timed) flags = cudaEventDefault;
+  if (kind == Kind::slept_for) flags |= cudaEventBlockingSync;
+  check(cudaEventCreateWithFlags(&event_, flags), "make an event");
 }
 
 Event::~Event() {

@@ -90,8 +90,12 @@ class Stream {
 /// An event that another stream or the host can wait for.
 class Event {
  public:
-  /// `timing`: enables elapsed_ms().
-  explicit Event(bool timing = false);
+  enum class Kind : uint8_t {
+    order,
+    timed,     ///< for elapsed_ms()
+    slept_for  ///< synchronize() leaves the processor to others meanwhile
+  };
+  explicit Event(Kind kind = Kind::order);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;

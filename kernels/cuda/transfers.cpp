@@ -103,7 +103,7 @@ class CudaWorkClock : public WorkClock {
 
  private:
   struct Stretch {
-    Event begin{true}, end{true};
+    Event begin{Event::Kind::timed}, end{Event::Kind::timed};
     bool ended = false;
   };
 

@@ -35,7 +35,9 @@ TEST(CudaPainting, PaintsWhatTheCpuPaintsWithinOneLevel) {
         ASSERT_TRUE(pictures);
         const OwnedTensor pixels({pictures->count, pictures->height, pictures->width, channels}, DType::u8);
         const OwnedArray<std::byte> memory(pictures->pictures.layout.bytes());
-        device().paint_ahead(pictures->pictures, memory.data(), *pixels);
+        const Tensor& painted_pixels = *pixels;
+        device().hold_uploads();  // until what they were filled with is there
+        device().paint_ahead(pictures->pictures, memory.data(), painted_pixels);
         std::vector<uint8_t> actual(pixels.count());
         device().download(actual.data(), (*pixels).data, actual.size());
         difference.add(actual.data(), batch.pixels.data(), actual.size());

@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 using Bytes = std::vector<uint8_t>;
 
 inline fs::path temporary(const std::string& name) {
-  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
   const fs::path folder =
-      fs::path(testing::TempDir()) / (std::string(test->test_suite_name()) + "_" + test->name());
+      fs::path(::testing::TempDir()) / (std::string(test->test_suite_name()) + "_" + test->name());
   fs::create_directories(folder);
   return folder / name;
 }

@@ -13,6 +13,7 @@
 #include "train/bench/benchmark.h"
 #include "train/bench/inference_benchmark.h"
 #include "train/bench/kernel_benchmark.h"
+#include "train/loop/memory.h"
 #include "train/setup/automatic_size.h"
 #include "train/setup/named_run.h"
 #include "train/setup/run_data.h"
@@ -260,6 +261,15 @@ Answer benchmark_loader(const BenchmarkOptions& options) {
   if (options.batch > 0) how.batch = options.batch;
   how.workers = options.workers;
   how.seconds = options.seconds;
+  config.loader.workers = options.workers;
+  std::unique_ptr<Backend> backend;
+  std::unique_ptr<JpegDecoder> decoder;
+  if (config.loader.decode != LoaderDevice::cpu) {
+    backend = open_device(options.device, Precision::fp32);
+    if (device_decodes(config, *backend))
+      decoder = backend->make_jpeg_decoder(config.loader.decoded_at_once());
+  }
+  how.decoder = decoder.get();
   const LoaderBenchmark result = measure_loader(dataset, how);
   const auto line = [](const char* what, const Rate& rate) {
     return fmt::format("  {:<40} {:>9.0f} /s   {:>9.0f} per CPU second\n", what, rate.per_second,
@@ -281,12 +291,14 @@ Answer benchmark_loader(const BenchmarkOptions& options) {
     const double pixels = static_cast<double>(how.size.pixels()) * how.channels;
     text += line("samples for a GPU that paints, cached", pictures->cached) +
             line("samples for a GPU that paints, not cached", pictures->uncached) +
+            (pictures->decoded ? line("the same, decoded by the GPU", *pictures->decoded) : "") +
             fmt::format("  a sample is then {} on the bus instead of {}; the CPU paints {:.1f} %\n",
                         format_bytes(pictures->bytes), format_bytes(pixels), 100 * pictures->painted);
     answer["loader"]["pictures"] = {{"cached", rate_json(pictures->cached)},
                                     {"uncached", rate_json(pictures->uncached)},
                                     {"bytes", pictures->bytes},
                                     {"painted", pictures->painted}};
+    if (pictures->decoded) answer["loader"]["pictures"]["decoded"] = rate_json(*pictures->decoded);
   }
   return {text, to_text(answer)};
 }

@@ -99,7 +99,8 @@ std::vector<LibraryDiagnosis> diagnose_cuda(const cuda::Installation& installati
                        "Install NVIDIA's driver, 580 or newer; `nvidia-smi` shows the current version."),
       of_facts("CUDA runtime", installation.runtime),
       diagnose_library("cuDNN", installation.cudnn, !installation.gpus.empty(), install_remedy("cuDNN 9")),
-      diagnose_library("NCCL", installation.nccl, installation.gpus.size() > 1, install_remedy("NCCL 2"))};
+      diagnose_library("NCCL", installation.nccl, installation.gpus.size() > 1, install_remedy("NCCL 2")),
+      diagnose_library("nvJPEG", installation.nvjpeg, false, install_remedy("nvJPEG 13"))};
 }
 
 std::vector<GpuDiagnosis> diagnose_gpus(const cuda::Installation& installation) {

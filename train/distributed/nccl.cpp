@@ -104,7 +104,7 @@ class WaitTimes {
 
  private:
   struct Wait {
-    cuda::Event begin{true}, end{true};
+    cuda::Event begin{cuda::Event::Kind::timed}, end{cuda::Event::Kind::timed};
   };
   /// In the stream's order.
   std::deque<std::unique_ptr<Wait>> open_;

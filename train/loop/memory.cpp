@@ -18,9 +18,9 @@ namespace brightnet {
 bool device_paints(const RunConfig& config, const Backend& backend) {
   const std::string alone = painted_by_cpu_alone(config.augment);
   switch (config.loader.paint) {
-    case PaintDevice::automatic: return backend.works_beside_host() && alone.empty();
-    case PaintDevice::cpu: return false;
-    case PaintDevice::gpu: break;
+    case LoaderDevice::automatic: return backend.works_beside_host() && alone.empty();
+    case LoaderDevice::cpu: return false;
+    case LoaderDevice::gpu: break;
   }
   const std::string where = config.where("loader.paint");
   if (!backend.works_beside_host()) {
@@ -30,6 +30,25 @@ bool device_paints(const RunConfig& config, const Backend& backend) {
   if (!alone.empty()) {
     throw InputError("loader.paint is gpu, and augment." + alone + " is above 0, which only the CPU paints",
                      where, "Set augment." + alone + " to 0, or loader.paint to auto or cpu.");
+  }
+  return true;
+}
+
+bool device_decodes(const RunConfig& config, const Backend& backend) {
+  const std::string where = config.where("loader.decode");
+  switch (config.loader.decode) {
+    case LoaderDevice::automatic: return backend.works_beside_host() && backend.why_no_jpeg_decoder().empty();
+    case LoaderDevice::cpu: return false;
+    case LoaderDevice::gpu: break;
+  }
+  if (!backend.works_beside_host()) {
+    throw InputError("loader.decode is gpu, and this trains on '" + backend.name() + "'", where,
+                     "Set loader.decode to auto, or train on a GPU (--device cuda).");
+  }
+  if (const std::string problem = backend.why_no_jpeg_decoder(); !problem.empty()) {
+    throw DeviceError("loader.decode is gpu, and nvJPEG cannot be used: " + problem, where,
+                      "Install nvJPEG for CUDA 13 (`scripts/setup --cuda` brings it), put its folder into "
+                      "LD_LIBRARY_PATH if it is installed elsewhere, or set loader.decode to auto or cpu.");
   }
   return true;
 }
@@ -160,7 +179,7 @@ const Model& trained_model(const RunConfig& config, const Model& model) {
 }
 
 RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout, size_t arena_bytes,
-                          size_t teacher_bytes) {
+                          size_t teacher_bytes, size_t decoder_bytes) {
   RunMemory memory;
   memory.parameters = layout.floats() * sizeof(float);
   memory.gradients = layout.trainable_floats() * sizeof(float);
@@ -170,7 +189,12 @@ RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout
   memory.control = OptimizerStep::control_bytes();
   memory.arena = arena_bytes;
   memory.teacher = teacher_bytes;
+  memory.decoder = decoder_bytes;
   return memory;
+}
+
+size_t decoder_bytes(const RunConfig& config, const Backend& backend) {
+  return device_decodes(config, backend) ? backend.jpeg_decoder_bytes(config.loader.decoded_at_once()) : 0;
 }
 
 PlannedRun plan_run(const RunConfig& config, const Model& model, Backend& backend, int micro_batch) {
@@ -180,7 +204,8 @@ PlannedRun plan_run(const RunConfig& config, const Model& model, Backend& backen
   StatisticsExchange* const statistics =
       config.train.sync_bn ? &Communicator::solo().host_collectives() : nullptr;
   const RunNetworks networks(config, model, backend, micro_batch, parameters, parameters, statistics);
-  return {plan_run_memory(config, layout, networks.arena_bytes(), networks.teacher_bytes()),
+  return {plan_run_memory(config, layout, networks.arena_bytes(), networks.teacher_bytes(),
+                          decoder_bytes(config, backend)),
           networks.training_memory(), networks.evaluation_memory()};
 }
 

@@ -16,6 +16,8 @@ namespace brightnet {
 /// Whether the device paints the training samples itself (loader.paint). Throws InputError, naming the key, where it is to
 /// and cannot.
 bool device_paints(const RunConfig& config, const Backend& backend);
+/// Whether it decodes JPEG files (loader.decode). Throws InputError in the same way, and DeviceError where nvJPEG is missing.
+bool device_decodes(const RunConfig& config, const Backend& backend);
 
 /// The networks of a run: one for each input size of training, and of evaluation. They never run at the same time,
 /// so they share one arena.
@@ -83,13 +85,16 @@ struct RunMemory {
   size_t arena = 0;
   /// Values and networks of the teacher.
   size_t teacher = 0;
+  /// Of decoding JPEG files.
+  size_t decoder = 0;
   size_t peak() const {
-    return parameters + gradients + optimizer + average + statistics + control + arena + teacher;
+    return parameters + gradients + optimizer + average + statistics + control + arena + teacher + decoder;
   }
 };
 
 RunMemory plan_run_memory(const RunConfig& config, const ParameterLayout& layout, size_t arena_bytes,
-                          size_t teacher_bytes = 0);
+                          size_t teacher_bytes = 0, size_t decoder_bytes = 0);
+size_t decoder_bytes(const RunConfig& config, const Backend& backend);
 
 /// The model whose parameters a run trains: with a teacher, the run's with its adapters.
 const Model& trained_model(const RunConfig& config, const Model& model);

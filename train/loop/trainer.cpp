@@ -26,7 +26,10 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
                   }),
       ranks_(setup.communicator),
       checkpoints_(setup_, layout, step_, validation_),
-      observers_(setup.observers) {}
+      observers_(setup.observers),
+      decoder_(device_decodes(setup.config, setup.backend)
+                   ? setup.backend.make_jpeg_decoder(setup.config.loader.decoded_at_once())
+                   : nullptr) {}
 
 void Trainer::resume() {
   const RunState state = checkpoints_.load();
@@ -131,6 +134,7 @@ Loader::Setup Trainer::loader_setup() const {
   loader.start_epoch = progress_.epoch;
   loader.start_step = progress_.step * parts;
   loader.pictures = device_paints(setup_.config, setup_.backend);
+  loader.decoder = decoder_.get();
   loader.buffers = {[this](size_t bytes) { return setup_.backend.allocate_host(bytes); },
                     [this](void* memory) { setup_.backend.release_host(memory); }};
   return loader;

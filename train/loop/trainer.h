@@ -97,6 +97,7 @@ class Trainer {
   RankExchange ranks_;
   CheckpointWriter checkpoints_;
   Observers observers_;
+  std::unique_ptr<JpegDecoder> decoder_;  ///< none: the CPU decodes everything
   std::unique_ptr<Loader> loader_;
 
   /// The progress without the epoch's sums, which the ranks have together; its losses are this rank's alone.

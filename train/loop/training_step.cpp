@@ -146,7 +146,8 @@ uint64_t TrainingStep::state_bytes() const {
 }
 
 RunMemory TrainingStep::memory() const {
-  return plan_run_memory(setup_.config, setup_.layout, networks_.arena_bytes(), networks_.teacher_bytes());
+  return plan_run_memory(setup_.config, setup_.layout, networks_.arena_bytes(), networks_.teacher_bytes(),
+                         decoder_bytes(setup_.config, setup_.backend));
 }
 
 }  // namespace brightnet

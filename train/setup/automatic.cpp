@@ -311,11 +311,17 @@ class Chooser {
     choose("loader.workers", loader.workers, std::clamp(workers, 1, most_workers),
            fmt::format("{}{}, {}", counted(static_cast<size_t>(cores), "processor", "processors"), share,
                        facts_.device.gpu ? "beside a GPU that trains" : "which also train"));
-    if (facts_.device.gpu && loader.paint == PaintDevice::automatic) {
+    if (facts_.device.gpu && loader.paint == LoaderDevice::automatic) {
       const std::string alone = painted_by_cpu_alone(config_.augment);
       choices_.push_back({"loader.paint", alone.empty() ? "gpu" : "cpu",
                           alone.empty() ? "the GPU resizes and colours the samples"
                                         : "only the CPU paints augment." + alone});
+    }
+    if (facts_.device.gpu && loader.decode == LoaderDevice::automatic) {
+      const std::string& problem = facts_.no_jpeg_decoder;
+      choices_.push_back({"loader.decode", problem.empty() ? "gpu" : "cpu",
+                          problem.empty() ? "nvJPEG decodes JPEG files beside the steps"
+                                          : "nvJPEG cannot be used: " + problem});
     }
     if (facts_.decoded_bytes <= 0) return;
     const double part = facts_.device.gpu ? cache_share_on_gpu : cache_share_on_cpu;

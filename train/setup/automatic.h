@@ -31,10 +31,11 @@ struct RunFacts {
   /// on the classes. 0: unknown, as yolov4-tiny's at 416 pixels.
   double flops = 0;
   FastPrecision device;
-  double free_memory = 0;         ///< of this machine, in bytes
-  int processors = 1;             ///< of this machine
-  int threads = 1;                ///< that compute on the CPUs, of all ranks together
-  int ranks = 1, ranks_here = 1;  ///< all, and those of this machine
+  std::string no_jpeg_decoder = {};  ///< why the device decodes no JPEG files; empty: it does
+  double free_memory = 0;            ///< of this machine, in bytes
+  int processors = 1;                ///< of this machine
+  int threads = 1;                   ///< that compute on the CPUs, of all ranks together
+  int ranks = 1, ranks_here = 1;     ///< all, and those of this machine
 };
 
 /// A value that was chosen, as text, and why.
@@ -43,9 +44,9 @@ struct Choice {
 };
 
 /// Gives every automatic value of the configuration a value, and returns these choices in the order of the
-/// configuration. What the user gave stays and counts as given: the epochs follow from a given batch. Three
+/// configuration. What the user gave stays and counts as given: the epochs follow from a given batch. Four
 /// stay automatic: train.epochs with train.minutes, which fills the time, train.micro_batch, which the device's memory
-/// decides, and loader.paint, as the run may go on elsewhere. What is the head's has files of its own: anchors, class
+/// decides, and loader.paint and loader.decode, as the run may go on elsewhere. What is the head's has files of its own: anchors, class
 /// weights, the assignment.
 std::vector<Choice> choose_automatic(RunConfig& config, const RunFacts& facts);
 

@@ -117,6 +117,7 @@ std::string table(const MemoryReport& report) {
   if (memory.arena > training.arena())
     text += line("additional for evaluation", memory.arena - training.arena());
   if (memory.teacher > 0) text += line("teacher", memory.teacher, report.named.config.train.teacher);
+  if (memory.decoder > 0) text += line("decoder", memory.decoder, "of JPEG files");
   text += line("peak", memory.peak());
   text += fmt::format("Inference, batch {} at {}\n", report.batch,
                       report.named.config.evaluation_size().described());
@@ -162,6 +163,7 @@ Json answer(const MemoryReport& report) {
             {"control", memory.control},
             {"arena", memory.arena},
             {"teacher", memory.teacher},
+            {"decoder", memory.decoder},
             {"peak_bytes", memory.peak()},
             {"inference_peak_bytes", report.inference_peak()},
             {"trainable_parameters", report.layout.trainable_parameters()}};

@@ -244,6 +244,7 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   if (run.old) refuse_other_classes(run.old->folder, run.training.classes);
   prepare_model(run);
   RunFacts facts = run_facts(config, &run.model, run.training, device, ranks);
+  facts.no_jpeg_decoder = run.backend->why_no_jpeg_decoder();
   facts.validation_images = evaluated_images(run.validation, config.data.tiles);
   append(run.choices, choose_automatic(config, facts));
   set_rates(run.model, config.train);

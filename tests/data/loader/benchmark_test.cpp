@@ -1,6 +1,7 @@
 #include "data/loader/benchmark.h"
 
 #include "tests/data/drawn_dataset.h"
+#include "tests/data/encoded_jpeg.h"
 
 namespace brightnet {
 namespace {
@@ -24,6 +25,11 @@ TEST(LoaderBenchmark, MeasuresEveryRateOverPartOfTheImages) {
   EXPECT_GT(result.pictures->bytes, 64 * 64) << "a part of an image at least";
   EXPECT_LT(result.pictures->bytes, 5 * 3 * 64 * 64);
   EXPECT_LT(result.pictures->painted, 0.5);
+  EXPECT_FALSE(result.pictures->decoded);
+  testing::TakenForDevice decoder;
+  options.decoder = &decoder;
+  EXPECT_GT(measure_loader(dataset, options).pictures->decoded.value().per_cpu_second, 0);
+  EXPECT_GT(decoder.asked, 6);
   options.augment.noise = 0.5f;
   EXPECT_FALSE(measure_loader(dataset, options).pictures) << "no GPU adds noise";
 }

@@ -1,8 +1,11 @@
 #include "data/loader/image_cache.h"
 
+#include <fstream>
 #include <thread>
 
+#include "data/image/read_image.h"
 #include "tests/data/drawn_dataset.h"
+#include "tests/data/encoded_jpeg.h"
 
 namespace brightnet {
 namespace {
@@ -22,6 +25,23 @@ TEST(ImageCache, DecodesEachImageOnceWhenThereIsRoom) {
   EXPECT_EQ(cache.misses(), 5u);
   EXPECT_EQ(cache.hits(), 10u);
   EXPECT_EQ(cache.bytes(), bytes);
+}
+
+TEST(ImageCache, ADeviceDecodesEachFileThatTheCpuHasReadWhole) {
+  const Dataset dataset = draw_dataset(test_folder(), 2, ".jpg");
+  testing::TakenForDevice decoder;
+  ImageCache cache(dataset, 0, {}, 3, &decoder);
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 2; ++i) EXPECT_FALSE(cache.get(i, whole).pixels.empty());
+  }
+  EXPECT_EQ(decoder.asked, 4);
+  const auto& file = dataset.images[1].file;
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 50);
+  std::ofstream(file, std::ios::app) << "\xFF\xD9";
+  ImageCache other(dataset, 0, {}, 3, &decoder);
+  other.get(0, whole);
+  EXPECT_THROW(other.get(1, whole), ImageError);
+  EXPECT_EQ(decoder.asked, 5);
 }
 
 TEST(ImageCache, GreyTakesAThirdOfTheBytes) {

@@ -16,6 +16,7 @@ cuda::Installation plain_machine() {
   machine.runtime.found = "13.0";
   machine.cudnn.problem = "libcudnn.so.9: cannot open shared object file";
   machine.nccl.problem = "libnccl.so.2: cannot open shared object file";
+  machine.nvjpeg.problem = "libnvjpeg.so.13: cannot open shared object file";
   return machine;
 }
 
@@ -49,6 +50,7 @@ TEST(Diagnosis, AMachineWithoutAGpuIsHealthyWithoutItsLibraries) {
   EXPECT_TRUE(diagnosis.healthy());
   EXPECT_EQ(health_of(diagnosis, "NVIDIA driver (CUDA)"), Health::absent);
   EXPECT_EQ(health_of(diagnosis, "cuDNN"), Health::absent);
+  EXPECT_EQ(health_of(diagnosis, "nvJPEG"), Health::absent);
   cuda::Installation cpu_build;
   cpu_build.absence = "missing: nvcc";
   EXPECT_TRUE(diagnosis_of(cpu_build).healthy());
@@ -99,6 +101,14 @@ TEST(Diagnosis, NcclIsMissedByMoreThanOneGpuOnly) {
   one.nccl = two.nccl = plain_machine().nccl;
   EXPECT_TRUE(diagnosis_of(one).healthy());
   EXPECT_FALSE(diagnosis_of(two).healthy());
+}
+
+TEST(Diagnosis, NvjpegMayBeMissingAndMayNotBeAnotherLibrary) {
+  cuda::Installation machine = machine_with_gpus(1);
+  machine.nvjpeg = plain_machine().nvjpeg;
+  EXPECT_TRUE(diagnosis_of(machine).healthy());
+  machine.nvjpeg = {"13.3.2", "", "", "", "/lib/libnvjpeg.so.13 has no nvjpegDecode"};
+  EXPECT_FALSE(diagnosis_of(machine).healthy());
 }
 
 TEST(Diagnosis, EveryFailedLineHasItsRemedy) {

@@ -1,6 +1,7 @@
-// Runs whose device paints the samples itself (loader.paint).
+// Runs whose device paints the samples itself (loader.paint), and decodes their images (loader.decode).
 #include <opencv2/imgcodecs.hpp>
 
+#include "tests/data/encoded_jpeg.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_training.h"
 
@@ -22,13 +23,38 @@ class PaintingBackend : public cpu::CpuBackend {
     cpu::CpuBackend::paint_ahead(pictures, memory, pixels);
   }
 
+  std::string why_no_jpeg_decoder() const override { return problem; }
+  size_t jpeg_decoder_bytes(int lanes) const override { return static_cast<size_t>(lanes) * 4096; }
+  std::unique_ptr<JpegDecoder> make_jpeg_decoder(int lanes) override {
+    return std::make_unique<Decoder>(*this, jpeg_decoder_bytes(lanes));
+  }
+
   int uploaded = 0, painted = 0;
+  std::atomic<int> decoded = 0;
+  std::string problem;
+  bool inverts = false;  ///< what it decodes, so that it can be told
+
+ private:
+  struct Decoder : TakenForDevice {
+    Decoder(PaintingBackend& backend, size_t bytes)
+        : backend(backend), bytes(bytes), memory(backend.allocate(bytes)) {}
+    ~Decoder() override { backend.release(memory, bytes); }
+    bool decode(std::span<const uint8_t> file, const JpegPart& part, uint8_t* pixels) override {
+      ++backend.decoded;
+      inverts = backend.inverts;
+      return TakenForDevice::decode(file, part, pixels);
+    }
+    PaintingBackend& backend;
+    const size_t bytes;
+    void* const memory;
+  };
 };
 
 struct PaintedRun {
-  PaintedRun(const RunConfig& config, const fs::path& folder, int parts = 1) {
+  PaintedRun(const RunConfig& config, const fs::path& folder, int parts = 1, bool inverts = false) {
     for (int part = 1; part <= parts; ++part) {
       auto device = std::make_unique<PaintingBackend>();
+      device->inverts = inverts;
       const PaintingBackend& seen = *device;
       SmallTraining training(config, folder, part > 1, std::move(device));
       Trainer trainer = training.make();
@@ -40,6 +66,7 @@ struct PaintedRun {
       trainer.run(stop.get_token());
       uploaded += seen.uploaded;
       painted += seen.painted;
+      decoded += seen.decoded;
       memory = trainer.memory().peak();
       rows = read_metrics_csv(training.folder.metrics()).rows.size();
       loss = trainer.last_metrics() ? trainer.last_metrics()->AP : -1;
@@ -47,7 +74,7 @@ struct PaintedRun {
       picture = cv::imread((folder / "train_batch0.jpg").string());
     }
   }
-  int uploaded = 0, painted = 0;
+  int uploaded = 0, painted = 0, decoded = 0;
   size_t memory = 0, rows = 0;
   double loss = 0;
   std::map<std::string, std::vector<float>> weights;
@@ -77,6 +104,62 @@ TEST(Painting, AnInterruptedRunEndsInTheSameWeights) {
   const RunConfig config = run.load({"train.epochs=2", "loader.paint=gpu"});
   const PaintedRun whole(config, run.folder() / "whole"), parts(config, run.folder() / "parts", 3);
   EXPECT_EQ(whole.weights, parts.weights);
+}
+
+TEST(Decoding, OfTheDeviceTrainsOnItsPixelsWithTheSamplesOfTheCpu) {
+  SmallRun run;
+  const auto trained = [&](const std::string& name, std::vector<std::string> settings, int parts = 1,
+                           bool inverts = false) {
+    settings.insert(settings.end(), {"train.epochs=2", "loader.paint=gpu", "augment.jitter=0"});
+    return PaintedRun(run.load(settings), run.folder() / name, parts, inverts);
+  };
+  const PaintedRun by_cpu = trained("cpu", {"loader.decode=cpu"}),
+                   by_device = trained("auto", {"loader.decode=auto"});
+  EXPECT_EQ(by_cpu.decoded, 0);
+  EXPECT_GE(by_device.decoded, 12) << "every image once, and then it is kept";
+  EXPECT_EQ(by_device.weights, by_cpu.weights) << "this device decodes as the CPU does";
+  EXPECT_EQ(by_device.memory, by_cpu.memory + 4096) << "a worker, and so a file at a time";
+  const PaintedRun inverted = trained("inverted", {"loader.decode=gpu"}, 1, true);
+  EXPECT_NE(inverted.weights, by_cpu.weights);
+  EXPECT_GT(cv::norm(inverted.picture, by_cpu.picture, cv::NORM_L1),
+            20.0 * static_cast<double>(by_cpu.picture.total()));
+  const PaintedRun others =
+      trained("others", {"loader.decode=gpu", "loader.workers=3", "loader.cache_mb=0"}, 3, true);
+  EXPECT_GT(others.decoded, 2 * inverted.decoded) << "nothing is kept";
+  EXPECT_EQ(others.weights, inverted.weights) << "for any cache, number of workers, and interruption";
+}
+
+TEST(Decoding, WhatCannotBeDecodedAsAskedIsRefusedByItsKey) {
+  SmallRun run;
+  const auto cpu = make_cpu_backend();
+  PaintingBackend gpu, without;
+  without.problem = "libnvjpeg.so.13: cannot open shared object file";
+  const auto decodes = [&](const std::string& value, const Backend& backend) {
+    return device_decodes(run.load({"loader.decode=" + value}), backend);
+  };
+  EXPECT_TRUE(decodes("gpu", gpu));
+  EXPECT_TRUE(decodes("auto", gpu));
+  EXPECT_FALSE(decodes("auto", without));
+  EXPECT_FALSE(decodes("auto", *cpu));
+  EXPECT_FALSE(device_decodes(run.load({}), gpu)) << "nobody asked for it";
+  try {
+    decodes("gpu", *cpu);
+    ADD_FAILURE() << "the CPU is no GPU";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("loader.decode is gpu, and this trains on 'cpu'"),
+              std::string::npos)
+        << error.what();
+  }
+  try {
+    decodes("gpu", without);
+    ADD_FAILURE() << "there is no nvJPEG";
+  } catch (const DeviceError& error) {
+    const std::string what = error.what();
+    EXPECT_NE(what.find("loader.decode is gpu, and nvJPEG cannot be used: libnvjpeg.so.13"),
+              std::string::npos)
+        << what;
+    EXPECT_NE(what.find("loader.decode to auto or cpu"), std::string::npos) << what;
+  }
 }
 
 TEST(Painting, WhatCannotBePaintedAsAskedIsRefusedByItsKey) {

@@ -348,20 +348,38 @@ TEST(AutomaticValues, WorkersLeaveTheCoresToATrainingOnTheCpuAndUseThemBesideAGp
 TEST(AutomaticValues, AGpuPaintsTheSamplesThatItCanAndTheConfigurationStaysAutomatic) {
   RunFacts facts = facts_of(100);
   RunConfig config;
-  config.loader.paint = PaintDevice::automatic;
+  config.loader.paint = LoaderDevice::automatic;
   const auto has = [](const std::vector<Choice>& choices) {
     return std::any_of(choices.begin(), choices.end(), [](const auto& c) { return c.key == "loader.paint"; });
   };
   EXPECT_FALSE(has(choose_automatic(config, facts))) << "the CPU has nobody else";
   facts.device.gpu = true;
   EXPECT_EQ(choice_of("loader.paint", choose_automatic(config, facts)).value, "gpu");
-  EXPECT_EQ(config.loader.paint, PaintDevice::automatic);
+  EXPECT_EQ(config.loader.paint, LoaderDevice::automatic);
   config.augment.blur_background = 0.1f;
   const auto choices = choose_automatic(config, facts);
   EXPECT_EQ(choice_of("loader.paint", choices).value, "cpu");
   EXPECT_EQ(choice_of("loader.paint", choices).reason, "only the CPU paints augment.blur_background");
-  config.loader.paint = PaintDevice::cpu;
+  config.loader.paint = LoaderDevice::cpu;
   EXPECT_FALSE(has(choose_automatic(config, facts)));
+}
+
+TEST(AutomaticValues, AGpuDecodesWhereNvjpegIsInstalledAndTheConfigurationStaysAutomatic) {
+  RunFacts facts = facts_of(100);
+  RunConfig config;
+  config.loader.decode = LoaderDevice::automatic;
+  const auto has = [](const std::vector<Choice>& choices) {
+    return std::any_of(choices.begin(), choices.end(),
+                       [](const auto& c) { return c.key == "loader.decode"; });
+  };
+  EXPECT_FALSE(has(choose_automatic(config, facts))) << "the CPU has nobody else";
+  facts.device.gpu = true;
+  EXPECT_EQ(choice_of("loader.decode", choose_automatic(config, facts)).value, "gpu");
+  EXPECT_EQ(config.loader.decode, LoaderDevice::automatic);
+  facts.no_jpeg_decoder = "libnvjpeg.so.13: not found";
+  const auto choices = choose_automatic(config, facts);
+  EXPECT_EQ(choice_of("loader.decode", choices).value, "cpu");
+  EXPECT_EQ(choice_of("loader.decode", choices).reason, "nvJPEG cannot be used: libnvjpeg.so.13: not found");
 }
 
 TEST(AutomaticValues, TheCacheTakesTheWholeDataSetOrAPartOfTheFreeMemory) {

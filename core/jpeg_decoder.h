@@ -1,0 +1,29 @@
+// A device that decodes JPEG files for threads of the host (loader.decode).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace brightnet {
+
+/// What of a JPEG is decoded. The sizes are those of its header, and the part lies in the image.
+struct JpegPart {
+  int width = 0, height = 0;  ///< of the image
+  int channels = 3;           ///< 3: RGB; 1: luma
+  int left = 0, top = 0, part_width = 0, part_height = 0;
+};
+
+class JpegDecoder {
+ public:
+  /// Pixels of the largest image that it takes: full HD is one. So its memory is bounded, by a size and not by what a run
+  /// comes across.
+  static constexpr int64_t most_pixels = int64_t{1} << 21;
+
+  virtual ~JpegDecoder() = default;
+  /// Decodes a file into `pixels`, row after row of the part. False where the device does not take the file, which depends
+  /// on the file alone. Callable from any thread; waits for no work of the training's.
+  virtual bool decode(std::span<const uint8_t> file, const JpegPart& part, uint8_t* pixels) = 0;
+};
+
+}  // namespace brightnet
