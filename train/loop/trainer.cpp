@@ -29,7 +29,9 @@ Trainer::Trainer(const TrainingSetup& setup, const ParameterLayout& layout, cons
       observers_(setup.observers),
       decoder_(device_decodes(setup.config, setup.backend)
                    ? setup.backend.make_jpeg_decoder(setup.config.loader.decoded_at_once())
-                   : nullptr) {}
+                   : nullptr) {
+  progress_.state = step_.optimizer().state();  // the first loss scale, until a step has been seen
+}
 
 void Trainer::resume() {
   const RunState state = checkpoints_.load();

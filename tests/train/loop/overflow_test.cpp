@@ -69,6 +69,7 @@ TEST(Overflows, AreSkippedAndMoveTheLossScale) {
       run.load({"train.epochs=3", "optimizer.loss_scale=65536", "optimizer.loss_scale_growth=3"});
   SmallTraining training(config, run.folder() / "out", false, overflowing({1, 2}));
   Trainer trainer = training.make();
+  EXPECT_EQ(trainer.progress().state.loss_scale, 65536) << "before a step has been seen";
   ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   EXPECT_EQ(trainer.progress().iteration, 9);
   EXPECT_EQ(trainer.progress().state.applied, 7);
