@@ -86,12 +86,15 @@ TEST(CudaEmulation, HandsStructuresOverAsTheyAre) {
 TEST(CudaEmulation, TakesNothingBetweenMembersForAPointer) {
   const Stream stream;
   const DeviceArray<float> sum(size_t{1});
-  constexpr uint32_t half = 0x7e00;
-  constexpr size_t length = 2 * half;
-  void* const address = reinterpret_cast<void*>(uintptr_t{half} << 32);
-  void* const host =
-      mmap(address, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-  ASSERT_EQ(host, address);
+  constexpr size_t length = 0xfc00;
+  uint32_t half = 0x7e00;
+  void* host = MAP_FAILED;
+  for (; half > 0x7000; half -= 0x100) {  // somebody, a sanitizer for one, may be there
+    host = mmap(reinterpret_cast<void*>(uintptr_t{half} << 32), length, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (host != MAP_FAILED) break;
+  }
+  ASSERT_NE(host, MAP_FAILED);
   std::memset(host, 0, length);
   alignas(ManyMembers) unsigned char bytes[sizeof(ManyMembers)];
   for (size_t at = 0; at < sizeof bytes; at += sizeof half) std::memcpy(bytes + at, &half, sizeof half);

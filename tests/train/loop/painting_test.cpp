@@ -183,7 +183,8 @@ TEST(Painting, WhatCannotBePaintedAsAskedIsRefusedByItsKey) {
   EXPECT_FALSE(device_paints(run.load({"loader.paint=auto", "augment.blur=0.1"}), gpu));
   EXPECT_TRUE(device_paints(run.load({"loader.paint=auto", "augment.grey=0.1"}), gpu));
   EXPECT_FALSE(device_paints(run.load({"loader.paint=auto"}), *cpu));
-  EXPECT_FALSE(device_paints(run.load({}), gpu)) << "nobody asked for it";
+  EXPECT_FALSE(device_paints(run.load({"loader.paint=cpu"}), gpu));
+  EXPECT_TRUE(device_paints(run.load({}), gpu)) << "auto is the default";
 }
 
 }  // namespace
