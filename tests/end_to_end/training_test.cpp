@@ -191,7 +191,8 @@ TEST_F(Runs, ChooseWhatTheConfigurationLeavesOpenAndSayWhy) {
   }
   EXPECT_NE(log.find("12 training images"), std::string::npos) << log;
   EXPECT_NE(log.find("of the training boxes have one within a factor of 4"), std::string::npos) << log;
-  EXPECT_FALSE(std::regex_search(own, std::regex("\n *[a-z_]+: auto"))) << own;
+  // Who paints is decided by each machine that the run goes on on.
+  EXPECT_FALSE(std::regex_search(own, std::regex("\n *(?!paint)[a-z_]+: auto"))) << own;
   EXPECT_NE(own.find("batch: 8 "), std::string::npos) << own;
 
   // It goes on with what it chose, and that is no difference.

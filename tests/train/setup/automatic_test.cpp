@@ -461,7 +461,8 @@ TEST(AutomaticValues, EveryAutomaticValueIsChosenWithAReason) {
     EXPECT_FALSE(choice.reason.empty()) << choice.key;
   }
   config.train.micro_batch = 1;
-  config.train.static_assignment = 0.0f;  // the head's (automatic_head.h)
+  config.train.static_assignment = 0.0f;    // the head's (automatic_head.h)
+  config.loader.paint = LoaderDevice::cpu;  // it stays automatic: the machine that goes on decides
   EXPECT_EQ(print_config(config, false).find("auto\n"), std::string::npos) << print_config(config, false);
 }
 
