@@ -163,6 +163,15 @@ bool decode_into(jpeg_decompress_struct& info, ErrorSink& sink, int denominator,
   return true;
 }
 
+void open(jpeg_decompress_struct& info, ErrorSink& sink, MemorySource& source,
+          std::span<const uint8_t> bytes) {
+  info.err = jpeg_std_error(&sink.base);
+  sink.base.error_exit = on_error;
+  sink.base.emit_message = on_message;
+  jpeg_create_decompress(&info);
+  attach(info, source, bytes);
+}
+
 bool read_all(jpeg_decompress_struct& info, ErrorSink& sink) {
   if (setjmp(sink.back)) return false;
   jpeg_read_header(&info, TRUE);
@@ -186,11 +195,7 @@ bool jpeg_is_whole(std::span<const uint8_t> bytes) {
   ErrorSink sink;
   MemorySource source;
   jpeg_decompress_struct info{};
-  info.err = jpeg_std_error(&sink.base);
-  sink.base.error_exit = on_error;
-  sink.base.emit_message = on_message;
-  jpeg_create_decompress(&info);
-  attach(info, source, bytes);
+  open(info, sink, source, bytes);
   const bool read = read_all(info, sink);
   jpeg_destroy_decompress(&info);
   return read && !sink.damaged && !source.ran_out;
@@ -204,11 +209,7 @@ JpegResult decode_jpeg(std::span<const uint8_t> bytes, int denominator, cv::Rect
   to.window = window;
   to.channels = channels;
   jpeg_decompress_struct info{};
-  info.err = jpeg_std_error(&sink.base);
-  sink.base.error_exit = on_error;
-  sink.base.emit_message = on_message;
-  jpeg_create_decompress(&info);
-  attach(info, source, bytes);
+  open(info, sink, source, bytes);
   const bool decoded = decode_into(info, sink, denominator, to);
   const bool started = info.output_width > 0;
   const bool scans_missing = decoded && source.ran_out && info.progressive_mode;

@@ -40,10 +40,10 @@ struct LoaderOptions {
   Auto<int> workers;     ///< threads; 0 makes each batch in next(). Automatic: 1 if not chosen
   int prefetch = 3;      ///< whole batches made ahead
   Auto<float> cache_mb;  ///< MiB of decoded images kept in memory; 0: none. Automatic: 1024 if not chosen
-  // Decoded by a GPU the pixels are nvJPEG's, and most runs decode each image once: the CPU, unless asked.
   LoaderDevice paint = LoaderDevice::automatic;  ///< resizes, warps and colours images and puts them together
-  LoaderDevice decode = LoaderDevice::cpu;       ///< decodes JPEG files
-  int shuffle_buffer = 4096;  ///< images of .tar archives among which the next one is drawn
+  // Decoded by a GPU the pixels are nvJPEG's, and most runs decode each image once: the CPU, unless asked.
+  LoaderDevice decode = LoaderDevice::cpu;  ///< decodes JPEG files
+  int shuffle_buffer = 4096;                ///< images of .tar archives among which the next one is drawn
   void fields(Fields& f);
 
   int threads() const { return workers.value_or(1); }

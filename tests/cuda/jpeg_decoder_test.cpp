@@ -13,8 +13,8 @@
 namespace brightnet::testing {
 namespace {
 
-/// Of smooth images: the mean of |difference| in levels of 255.
-constexpr double most_mean_difference = 1.5;
+/// Of smooth images: the mean of |difference| in levels of 255. An H200 was seen to reach 0.04, for progressive files.
+constexpr double most_mean_difference = 0.2;
 
 bool emulated() {
   return device().name() == "emulated GPU";
