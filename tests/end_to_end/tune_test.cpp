@@ -8,7 +8,7 @@
 
 #include "tests/end_to_end/program.h"
 #include "tests/train/small_run.h"
-#include "train/tune/tuned_keys.h"
+#include "tune/tuned_keys.h"
 
 namespace brightnet::testing {
 namespace {

@@ -25,8 +25,8 @@
 #include "train/config/config.h"
 #include "train/report/metrics_csv.h"
 #include "train/run/checkpoint.h"
-#include "train/tune/search_folder.h"
-#include "train/tune/trial.h"
+#include "tune/search_folder.h"
+#include "tune/trial.h"
 
 namespace brightnet::testing {
 namespace {

@@ -31,8 +31,10 @@ const std::map<std::string, std::vector<std::string>>& floors() {
       {"formats", {"core", "kernels", "layers", "data"}},
       {"detect", {"core", "kernels", "layers", "data", "formats"}},
       {"train", {"core", "kernels", "layers", "data", "formats", "detect"}},
-      {"brightnet", {"core", "kernels", "layers", "data", "formats", "detect", "train"}},
-      {"cli", {"core", "kernels", "layers", "data", "formats", "detect", "train", "brightnet"}},
+      {"tune", {"core", "kernels", "layers", "data", "formats", "detect", "train"}},
+      {"bench", {"core", "kernels", "layers", "data", "formats", "detect", "train"}},
+      {"brightnet", {"core", "kernels", "layers", "data", "formats", "detect", "train", "tune", "bench"}},
+      {"cli", {"core", "brightnet"}},
       {"python", {"brightnet"}},
   };
   return below;
@@ -75,8 +77,8 @@ const std::vector<std::string>& rooms() {
       "train/loop",
       "train/report",
       "train/setup",
-      "train/tune",
-      "train/bench",
+      "tune",
+      "bench",
       "brightnet",  // the public interface
       "cli",
       "python",
@@ -138,9 +140,9 @@ const std::map<std::string, std::string>& rooms_of_public_headers() {
       {"compare.h", "train/report"},
       {"evaluate.h", "train/setup"},
       {"memory.h", "train/setup"},
-      {"tune.h", "train/tune"},
-      {"benchmark.h", "train/bench"},
-      {"doctor.h", "train/bench"},
+      {"tune.h", "tune"},
+      {"benchmark.h", "bench"},
+      {"doctor.h", "bench"},
   };
   return first;
 }

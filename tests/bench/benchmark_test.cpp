@@ -1,0 +1,93 @@
+#include "bench/benchmark.h"
+
+#include "kernels/cpu/cpu_backend.h"
+#include "layers/model/reader.h"
+#include "tests/kernels/wrapped_convolution.h"
+#include "tests/train/small_run.h"
+
+namespace brightnet::testing {
+namespace {
+
+TEST(Median, IsTheMiddleOneWhateverTheOrder) {
+  EXPECT_EQ(median({7}), 7);
+  EXPECT_EQ(median({9, 1, 5}), 5);
+  EXPECT_EQ(median({1, 100, 2, 3, 50}), 3);
+  EXPECT_EQ(median({4, 3, 2, 1}), 3) << "of an even number the larger one of both";
+}
+
+TEST(StepBenchmark, CountsTheConvolutionsAndTimesEveryLayer) {
+  const SmallRun run;
+  const Model model = load_model(run.folder() / "model.yaml", 2);
+  const auto backend = make_cpu_backend();
+  const StepBenchmark step =
+      measure_step(run.load(), model, *backend, {.batch = 2, .size = 64, .seconds = 0, .min_rounds = 3});
+  EXPECT_EQ(step.rounds, 3);
+  EXPECT_EQ(step.batch, 2);
+  EXPECT_EQ(step.device, backend->name());
+  // Pixels · filters · channels · side² of the kernel; twice, for a product and a sum; of two images.
+  const double first = 4.0 * 32 * 32 * 8 * 3 * 9;
+  const double others = 4.0 * (16 * 16 * 16 * 8 * 9 + 8 * 8 * 32 * 16 * 9 + 8 * 8 * 14 * 32 +
+                               4 * 4 * 32 * 32 * 9 + 4 * 4 * 14 * 32);
+  EXPECT_EQ(step.flops, 2 * first + 3 * others) << "the image has no gradient";
+  EXPECT_DOUBLE_EQ(step.images_per_second(), 2 / step.step);
+  EXPECT_DOUBLE_EQ(step.floor_ratio(), step.floor / step.step);
+  EXPECT_GT(step.floor, 0);
+  EXPECT_GT(step.peak_bytes, 0u);
+  ASSERT_EQ(step.layers.size(), model.layers.size());
+  double forward = 0, floor = 0;
+  size_t gradients = 0;
+  for (size_t i = 0; i < step.layers.size(); ++i) {
+    const LayerBenchmark& layer = step.layers[i];
+    EXPECT_EQ(layer.name, model.layers[i].name);
+    EXPECT_GT(layer.forward, 0) << layer.name;
+    EXPECT_GT(layer.backward + layer.forward, layer.forward) << layer.name;
+    EXPECT_EQ(layer.floor > 0, layer.kind == "conv") << layer.name;
+    forward += layer.flops;
+    floor += layer.floor;
+    gradients += layer.gradient_bytes;
+  }
+  EXPECT_EQ(forward, first + others);
+  EXPECT_EQ(gradients, sizeof(float) * static_cast<size_t>(ParameterLayout(model).trainable_parameters()));
+  const StepBenchmark steps =
+      measure_step(run.load(), model, *backend,
+                   {.batch = 2, .size = 64, .seconds = 0, .min_rounds = 1, .steps_only = true});
+  EXPECT_EQ(steps.floor, 0);
+  EXPECT_TRUE(steps.layers.empty());
+}
+
+/// Computes as another, and could use more workspace.
+class GreedyConvolution : public WrappedConvolution {
+ public:
+  GreedyConvolution(std::unique_ptr<Convolution> inner, std::vector<size_t>& extensions)
+      : WrappedConvolution(std::move(inner)), extensions_(extensions) {}
+  size_t most_workspace_bytes() const override { return workspace_bytes() + (size_t{1} << 20); }
+  void extend_workspace(size_t bytes) override {
+    extensions_.push_back(std::min(bytes, most_workspace_bytes()));
+  }
+
+ private:
+  std::vector<size_t>& extensions_;
+};
+
+struct GreedyBackend : cpu::CpuBackend {
+  std::unique_ptr<Convolution> plan_convolution(const ConvolutionSpec& spec) override {
+    return std::make_unique<GreedyConvolution>(cpu::CpuBackend::plan_convolution(spec), extensions);
+  }
+  std::vector<size_t> extensions;  ///< the workspace that each convolution was given, in their order
+};
+
+// On a GPU the choice of cuDNN's engines depends on it: the floor would be that of other convolutions.
+TEST(StepBenchmark, TheFloorsConvolutionsHaveTheWorkspaceOfTheNetworks) {
+  const SmallRun run;
+  const Model model = load_model(run.folder() / "model.yaml", 2);
+  GreedyBackend backend;
+  measure_step(run.load(), model, backend, {.batch = 2, .size = 64, .seconds = 0, .min_rounds = 1});
+  const auto middle = backend.extensions.begin() + static_cast<long>(backend.extensions.size() / 2);
+  const std::vector<size_t> network(backend.extensions.begin(), middle),
+      floor(middle, backend.extensions.end());
+  EXPECT_FALSE(network.empty());
+  EXPECT_EQ(network, floor);
+}
+
+}  // namespace
+}  // namespace brightnet::testing

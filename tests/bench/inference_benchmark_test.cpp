@@ -1,0 +1,65 @@
+#include "bench/inference_benchmark.h"
+
+#include "brightnet/benchmark.h"
+#include "core/json.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "tests/train/small_weights.h"
+
+namespace brightnet::testing {
+namespace {
+
+TEST(InferenceBenchmark, TimesTheNetworkAndEveryLayer) {
+  const SmallRun run;
+  const TrainedModel trained = load_trained_model(write_small_weights(run));
+  const auto backend = make_cpu_backend();
+  InferenceNetwork network(trained, *backend, Precision::fp32, 2, 64);
+  const InferenceBenchmark measured = measure_inference(network, 0, 4);
+  EXPECT_EQ(measured.rounds, 4);
+  EXPECT_EQ(measured.batch, 2);
+  EXPECT_EQ(measured.size, InputSize(64));
+  EXPECT_GT(measured.least, 0);
+  EXPECT_GE(measured.seconds, measured.least);
+  EXPECT_DOUBLE_EQ(measured.images_per_second(), 2 / measured.seconds);
+  EXPECT_GT(measured.peak_bytes, 0u);
+  ASSERT_EQ(measured.layers.size(), trained.model.layers.size());
+  double flops = 0;
+  for (size_t i = 0; i < measured.layers.size(); ++i) {
+    const LayerBenchmark& layer = measured.layers[i];
+    EXPECT_EQ(layer.name, trained.model.layers[i].name);
+    EXPECT_GE(layer.forward, 0) << layer.name;
+    EXPECT_EQ(layer.flops > 0, layer.kind == "conv") << layer.name;
+    flops += layer.flops;
+  }
+  EXPECT_EQ(measured.flops, flops);
+}
+
+// Weights keep their own size and classes; a model is measured with its first values. The speed of training is another.
+TEST(InferenceBenchmark, MeasuresWeightsAndModels) {
+  const SmallRun run;
+  const std::string weights = write_small_weights(run).string();
+  const auto result = [&](BenchmarkOptions options) {
+    options.seconds = 0.001;
+    options.device = "cpu";
+    const Answer answer = benchmark_inference(options);
+    EXPECT_NE(answer.text.find("inference, fp32"), std::string::npos) << answer.text;
+    return Json::parse(answer.json)["results"][0];
+  };
+  const Json of_weights = result({.model = weights, .precision = "fp32"});
+  EXPECT_EQ(of_weights["size"], 64);
+  EXPECT_EQ(of_weights["batch"], 1);
+  EXPECT_GT(of_weights["ms"].get<double>(), 0);
+  EXPECT_EQ(of_weights["layers"].size(), load_trained_model(weights).model.layers.size());
+  const Json of_model = result({.model = (run.folder() / "model.yaml").string(),
+                                .precision = "fp32",
+                                .batch = 2,
+                                .height = 64,
+                                .width = 96,
+                                .classes = 2});
+  EXPECT_EQ(of_model["batch"], 2);
+  EXPECT_EQ(of_model["layers"][0]["output"][0], 2);
+  EXPECT_THROW(benchmark_step({.model = (run.folder() / "model.yaml").string(), .precision = "int8"}),
+               InputError);
+}
+
+}  // namespace
+}  // namespace brightnet::testing

@@ -1,0 +1,118 @@
+#include "tune/search_folder.h"
+
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "core/files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path plan_file(const fs::path& folder) {
+  return folder / "state" / "search.json";
+}
+
+Json to_json(const SearchPlan& plan, const std::string& configuration) {
+  return {{"config", plan.config}, {"data", plan.data},       {"assignments", plan.overrides.assignments},
+          {"keys", plan.keys},     {"minutes", plan.minutes}, {"epochs", plan.epochs},
+          {"seed", plan.seed},     {"trials", plan.trials},   {"configuration", configuration}};
+}
+
+/// What `read` makes of a plan's file. Throws InputError where it is none.
+template <typename Read>
+auto from_plan(const fs::path& file, Read&& read) {
+  try {
+    return read(Json::parse(read_file(file)));
+  } catch (const Json::exception&) {
+    throw InputError("this is not the plan of a search", file.string(),
+                     "Start a new one with another --out.");
+  }
+}
+
+/// The first line of `now` that `before` does not have in its place, and that one.
+std::string differing_line(const std::string& before, const std::string& now) {
+  std::istringstream old_lines(before), new_lines(now);
+  std::string old_line, new_line;
+  do {
+    old_line.clear();
+    new_line.clear();
+    std::getline(old_lines, old_line);
+    std::getline(new_lines, new_line);
+  } while (old_line == new_line && old_lines && new_lines);
+  const auto words = [](const std::string& line) {
+    return line.empty() ? std::string("nothing")
+                        : fmt::format("'{}'", line.substr(line.find_first_not_of(' ')));
+  };
+  return "its configuration has " + words(old_line) + ", not " + words(new_line);
+}
+
+/// In what two plans differ; empty when the search can go on. Throws Json::exception.
+std::string difference(const Json& before, const Json& now) {
+  for (const char* key : {"keys", "minutes", "epochs", "seed"}) {
+    const Json old = before.value(key, Json());
+    if (old != now[key]) return fmt::format("its {} are {}, not {}", key, old.dump(), now[key].dump());
+  }
+  const std::string old = before.value("configuration", "");
+  return old == now["configuration"] ? "" : differing_line(old, now["configuration"]);
+}
+
+fs::path without_slash(const fs::path& path) {
+  const fs::path clean = path.lexically_normal();
+  return clean.has_filename() ? clean : clean.parent_path();
+}
+
+}  // namespace
+
+SearchFolder::SearchFolder(const fs::path& path, const SearchPlan& plan, const std::string& configuration)
+    : path_(without_slash(path)) {
+  std::error_code error;
+  const fs::path file = plan_file(path_);
+  const std::string remedy = "Name another folder with --out.";
+  if (fs::exists(path_) && !fs::exists(file) && !fs::is_empty(path_, error)) {
+    throw InputError("this folder exists and has no search", path_.string(), remedy);
+  }
+  create_folders(path_ / "state", error);
+  if (!error) create_folders(path_ / "trials", error);
+  if (error) throw InputError("the folder cannot be created: " + error.message(), path_.string(), remedy);
+  lock_ = std::make_unique<RunLock>(RunFolder::at(path_));
+  const Json now = to_json(plan, configuration);
+  if (fs::exists(file) && fs::exists(table())) {
+    const std::string other = from_plan(file, [&](const Json& before) { return difference(before, now); });
+    if (!other.empty())
+      throw InputError("this folder has the results of another search: " + other, path_.string(), remedy);
+  }
+  write_atomically(file, to_text(now));
+}
+
+fs::path SearchFolder::run(int trial) const {
+  return path_ / "trials" / fmt::format("{:04}", trial);
+}
+
+fs::path SearchFolder::log(int trial) const {
+  return path_ / "trials" / fmt::format("{:04}.log", trial);
+}
+
+SearchPlan read_plan(const fs::path& folder) {
+  const fs::path file = plan_file(folder);
+  if (!fs::exists(file)) {
+    throw InputError("there is no search to resume: " + file.string() + " is missing", folder.string(),
+                     "Name the folder of a search (runs/NAME-tune).");
+  }
+  return from_plan(file, [](const Json& json) {
+    SearchPlan plan;
+    plan.config = json.at("config");
+    plan.data = json.value("data", "");  // older plans have it among the assignments
+    plan.overrides.assignments = json.at("assignments").get<std::vector<std::string>>();
+    plan.keys = json.at("keys").get<std::vector<std::string>>();
+    plan.minutes = json.at("minutes");
+    plan.epochs = json.at("epochs");
+    plan.seed = json.at("seed");
+    plan.trials = json.at("trials");
+    return plan;
+  });
+}
+
+}  // namespace brightnet

@@ -1,0 +1,104 @@
+#include "tune/trial_process.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include "core/child_process.h"
+#include "core/clock.h"
+#include "core/files.h"
+#include "kernels/device/device.h"
+#include "train/report/metrics_csv.h"
+#include "train/run/run_folder.h"
+
+namespace brightnet {
+namespace {
+
+sigset_t current_mask() {
+  sigset_t mask;
+  ::sigprocmask(SIG_BLOCK, nullptr, &mask);
+  return mask;
+}
+
+std::string last_line(const std::filesystem::path& file) {
+  const auto lines = std::filesystem::exists(file) ? read_lines(file) : std::vector<TextLine>();
+  return lines.empty() ? "" : lines.back().text;
+}
+
+std::string failure_of(int exit_code, const std::filesystem::path& log) {
+  if (exit_code == static_cast<int>(ExitCode::interrupted)) return "it was stopped by a signal";
+  if (exit_code > 128) return fmt::format("it was ended by signal {}", exit_code - 128);
+  const std::string said = last_line(log);
+  return said.empty() ? fmt::format("it ended with exit code {}", exit_code) : said;
+}
+
+}  // namespace
+
+TrialProcess::TrialProcess(const std::vector<std::string>& words, const std::filesystem::path& log)
+    : process_(start_process(words, "--jobs", current_mask(), log)), began_(seconds_now()) {}
+
+TrialProcess::~TrialProcess() {
+  if (ended()) return;
+  stop();
+  while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void TrialProcess::stop() {
+  if (code_ || asked_) return;
+  asked_ = true;
+  ::kill(process_, SIGTERM);
+}
+
+std::optional<int> TrialProcess::ended() {
+  int status = 0;
+  if (!code_ && ::waitpid(process_, &status, WNOHANG) == process_) code_ = exit_code_of(status);
+  return code_;
+}
+
+double TrialProcess::seconds() const {
+  return seconds_now() - began_;
+}
+
+TrialOutcome outcome_of(const std::filesystem::path& run, int exit_code, const std::filesystem::path& log,
+                        BestBy best_by) {
+  if (exit_code != 0) return {0, failure_of(exit_code, log)};
+  const std::filesystem::path file = RunFolder::at(run).metrics();
+  if (!std::filesystem::exists(file)) return {0, "it left no metrics.csv"};
+  const MetricsTable table = read_metrics_csv(file);
+  const int column = table.column(std::string(enum_name(best_by)));
+  double best = -1;
+  for (const auto& row : table.rows) {
+    if (column >= 0 && std::isfinite(row[static_cast<size_t>(column)]))
+      best = std::max(best, row[static_cast<size_t>(column)]);
+  }
+  if (best < 0) return {0, fmt::format("none of its evaluations has an {}", enum_name(best_by))};
+  return {best, ""};
+}
+
+std::vector<std::string> devices_of_jobs(const std::string& device, int jobs,
+                                         const cuda::Installation& installation) {
+  const DeviceName name = parse_device(device);
+  const std::vector<std::string> same(static_cast<size_t>(jobs), device);
+  if (jobs == 1 || name.kind == DeviceKind::cpu) return same;
+  // With unusable GPUs `auto` is the CPU, and `cuda` the first trial's error.
+  if (installation.gpus.empty() || cuda::why_unusable(installation, 0)) return same;
+  if (device.rfind("cuda:", 0) == 0) {
+    throw InputError(fmt::format("{} trials side by side would share '{}'", jobs, device), "--device",
+                     "Write --device cuda: each trial takes a GPU of its own.");
+  }
+  const auto gpus = static_cast<int>(installation.gpus.size());
+  if (gpus < jobs) {
+    throw DeviceError(fmt::format("this machine has {} GPUs for {} trials side by side", gpus, jobs),
+                      "--jobs", fmt::format("Use --jobs {}, or --device cpu", gpus));
+  }
+  std::vector<std::string> own;
+  for (int job = 0; job < jobs; ++job) own.push_back("cuda:" + std::to_string(job));
+  return own;
+}
+
+}  // namespace brightnet
