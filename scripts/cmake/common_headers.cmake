@@ -12,7 +12,8 @@ set(common_headers algorithm array chrono cmath condition_variable cstdint files
   nlohmann/json.hpp opencv2/core.hpp)
 list(TRANSFORM common_headers REPLACE "(.+)" "<\\1>")
 
-# Compiles a target with the common headers of the product, or with those of the tests, which have other options.
+# Compiles a target with the common headers of the product, with those of what is cold in it, or with those of the tests.
+# Headers are shared by files of one level of optimization: since GCC 13 each level has options that must be the same.
 function(brightnet_common_headers target kind)
   if(NOT BRIGHTNET_COMMON_HEADERS)
     return()
@@ -25,8 +26,10 @@ function(brightnet_common_headers target kind)
     set(headers ${common_headers})
     if(kind STREQUAL tests)
       target_link_libraries(brightnet_headers_of_${kind} PRIVATE GTest::gtest)
-      target_compile_options(brightnet_headers_of_${kind} PRIVATE $<$<CONFIG:Release>:-O1>)
       list(APPEND headers <gtest/gtest.h>)
+    endif()
+    if(NOT kind STREQUAL product)
+      target_compile_options(brightnet_headers_of_${kind} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
     target_precompile_headers(brightnet_headers_of_${kind} PRIVATE ${headers})
   endif()
