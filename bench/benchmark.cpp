@@ -100,8 +100,8 @@ class BenchmarkStep {
  private:
   void make_data(const Model& model, const StepBenchmarkOptions& options) {
     Random random(0, Purpose::test);
-    const auto values = static_cast<size_t>(options.size.pixels()) * static_cast<size_t>(model.channels);
-    const size_t bytes = values * static_cast<size_t>(options.batch);
+    const auto values = options.size.pixels() * static_cast<size_t>(model.channels);
+    const size_t bytes = values * options.batch;
     pixels_.reset(static_cast<uint8_t*>(backend_.allocate_host(bytes)));
     for (size_t i = 0; i < bytes; ++i) pixels_.get()[i] = static_cast<uint8_t>(random.below(256));
     batch_.pixels = pixels_.get();
@@ -109,7 +109,7 @@ class BenchmarkStep {
     batch_.height = options.size.height;
     batch_.width = options.size.width;
     batch_.channels = model.channels;
-    batch_.truths.resize(static_cast<size_t>(options.batch));
+    batch_.truths.resize(options.batch);
     for (auto& truths : batch_.truths) {
       for (int i = 0; i < boxes_per_image; ++i) {
         Truth truth;
@@ -147,9 +147,8 @@ void check_memory_of(const RunConfig& given, const Model& model, Backend& backen
                          .recompute = recomputes(config.train.recompute)});
   MemoryNeed need{plan_run_memory(config, layout, network.memory().arena()).peak()};
   if (!options.steps_only) need.device += bytes_of_bare_convolutions(network);
-  need.host = layout.floats() * sizeof(float) + static_cast<size_t>(options.batch) *
-                                                    static_cast<size_t>(options.size.pixels()) *
-                                                    static_cast<size_t>(model.channels);
+  need.host = layout.floats() * sizeof(float) +
+              options.batch * static_cast<size_t>(options.size.pixels()) * model.channels;
   require_memory(fmt::format("a step of '{}' with a batch of {} at {} pixels in {}{}", model.name,
                              options.batch, options.size.text(), enum_name(options.precision),
                              options.steps_only ? "" : ", with its convolutions alone"),
@@ -196,14 +195,14 @@ class BareConvolutions {
   std::vector<double> run() {
     std::vector<double> seconds(static_cast<size_t>(network_.layer_count()), 0.0);
     for (auto& item : items_) {
-      seconds[static_cast<size_t>(item.layer)] += timed(backend_, [&] {
+      seconds[item.layer] += timed(backend_, [&] {
         item.convolution->forward(item.input(), item.spec.bias ? bias_.floats() : nullptr,
                                   {item.y.data(), item.spec.output, item.spec.type});
       });
     }
     for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
       const Tensor dy{dy_.data(), item->spec.output, item->spec.type};
-      seconds[static_cast<size_t>(item->layer)] += timed(backend_, [&] {
+      seconds[item->layer] += timed(backend_, [&] {
         item->convolution->backward_weights(item->input(), dy, nullptr, false);
         if (item->spec.input_gradient)
           item->convolution->backward_data(dy, {dx_.data(), item->spec.input, item->spec.type});
@@ -255,12 +254,12 @@ std::vector<LayerBenchmark> layer_table(BenchmarkStep& step, const Model& model,
   const ParameterLayout& layout = step.layout();
   std::vector<LayerBenchmark> layers;
   for (int i = 0; i < network.layer_count(); ++i) {
-    const auto& description = model.layers[static_cast<size_t>(i)];
+    const auto& description = model.layers[i];
     LayerBenchmark layer{
         .name = description.name, .kind = Model::kind(description), .output = network.output_shape(i)};
-    layer.forward = times[static_cast<size_t>(i)].forward / profiled_rounds;
-    layer.backward = times[static_cast<size_t>(i)].backward / profiled_rounds;
-    layer.floor = median(floors[static_cast<size_t>(i)]);
+    layer.forward = times[i].forward / profiled_rounds;
+    layer.backward = times[i].backward / profiled_rounds;
+    layer.floor = median(floors[i]);
     if (const ConvolutionSpec* spec = network.convolution(i)) layer.flops = spec->flops();
     for (const auto& entry : layout.entries()) {
       if (entry.layer == i && entry.offset < layout.trainable_floats())

@@ -106,7 +106,7 @@ std::vector<LibraryDiagnosis> diagnose_cuda(const cuda::Installation& installati
 std::vector<GpuDiagnosis> diagnose_gpus(const cuda::Installation& installation) {
   std::vector<GpuDiagnosis> gpus;
   for (int i = 0; i < static_cast<int>(installation.gpus.size()); ++i) {
-    GpuDiagnosis gpu{i, installation.gpus[static_cast<size_t>(i)], false, Health::good, "", ""};
+    GpuDiagnosis gpu{i, installation.gpus[i], false, Health::good, "", ""};
     gpu.has_code = cuda::has_code_for(installation.architectures, gpu.facts.major, gpu.facts.minor);
     if (const auto problem = cuda::why_unusable(installation, i)) {
       gpu.health = Health::broken;

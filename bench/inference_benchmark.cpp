@@ -65,11 +65,11 @@ InferenceBenchmark measure_inference(InferenceNetwork& inference, double seconds
                             .peak_bytes = backend.peak_bytes()};
   const std::vector<LayerTime> passes = quickest_passes(network, pixels);
   for (int i = 0; i < network.layer_count(); ++i) {
-    const LayerDescription& description = setup.model->layers[static_cast<size_t>(i)];
+    const LayerDescription& description = setup.model->layers[i];
     LayerBenchmark layer{.name = description.name,
                          .kind = Model::kind(description),
                          .output = network.output_shape(i),
-                         .forward = passes[static_cast<size_t>(i)].forward,
+                         .forward = passes[i].forward,
                          .implementation = network.implementation(i)};
     if (const ConvolutionSpec* spec = network.convolution(i)) layer.flops = spec->flops();
     result.flops += layer.flops;

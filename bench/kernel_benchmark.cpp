@@ -36,7 +36,7 @@ class Bench {
   }
 
   /// Of one tensor.
-  double bytes() const { return static_cast<double>(x.bytes()); }
+  double bytes() const { return x.bytes(); }
 
   DeviceBuffer zeros(size_t bytes) const {
     DeviceBuffer buffer(backend, bytes);
@@ -166,8 +166,8 @@ struct PlannedConvolution {
 /// separate pass has to read and write the output.
 void measure_epilogue(Bench& bench) {
   const Shape& shape = bench.x.shape;
-  const DeviceBuffer master = bench.uploaded(
-      Bench::random_values(static_cast<size_t>(shape.c) * static_cast<size_t>(shape.c), -0.1f, 0.1f));
+  const DeviceBuffer master =
+      bench.uploaded(Bench::random_values(shape.c * static_cast<size_t>(shape.c), -0.1f, 0.1f));
   const ConvolutionSpec bare{.input = shape, .output = shape, .type = bench.x.type, .training = false};
   ConvolutionSpec whole = bare;
   whole.bias = true;
@@ -183,7 +183,7 @@ void measure_epilogue(Bench& bench) {
 void measure_elementwise(Bench& bench) {
   Backend& backend = bench.backend;
   const Tensor &x = bench.x, &y = bench.y, &z = bench.z;
-  const double all = bench.bytes(), count = static_cast<double>(x.count());
+  const double all = bench.bytes(), count = x.count();
   const auto mish = Activation::mish;
   bench.measure("activation forward", 2 * all, [&] { backend.activation_forward(mish, x, z); });
   bench.measure("activation backward", 3 * all, [&] { backend.activation_backward(mish, x, z); });
@@ -242,7 +242,7 @@ void measure_pyramid(Bench& bench) {
   for (size_t i = 0; i < std::size(windows); ++i)
     argmax.push_back({static_cast<std::byte*>(places.data()) + i * quarter.count(), quarter, DType::u8});
   const Tensor x{bench.x.data, quarter, bench.x.type}, dx{bench.z.data, quarter, bench.x.type};
-  const double bytes = 1.25 * bench.bytes() + static_cast<double>(places.bytes());
+  const double bytes = 1.25 * bench.bytes() + places.bytes();
   bench.measure("spatial_pyramid forward", bytes,
                 [&] { backend.spatial_pyramid_forward(windows, x, bench.y, argmax, workspace.data()); });
   bench.measure_both("spatial_pyramid backward", bytes, bench.bytes() / 4, [&](bool accumulate) {
@@ -308,7 +308,7 @@ void measure_head(Bench& bench) {
                           .scale = {},
                           .loss = static_cast<YoloLoss*>(loss.data()),
                           .workspace = workspace.data()};
-  const double read = sector * static_cast<double>(shape.pixels()) * head.mask_count;
+  const double read = sector * shape.pixels() * head.mask_count;
   std::vector<std::vector<Detection>> found(static_cast<size_t>(shape.n));
   const auto detect = [&](float threshold) {
     for (auto& of_image : found) of_image.clear();

@@ -135,7 +135,7 @@ StepTraffic count_traffic(const RunConfig& config, const Model& model, const Tra
             [](const LayerTraffic& a, const LayerTraffic& b) { return a.work.ceiling_s > b.work.ceiling_s; });
   const ListedStep unfused(config, model, options, false);
   for (const LaunchRecord& record : unfused.records()) {
-    if (!record.convolution) traffic.unfused_own_bytes += static_cast<double>(record.traffic.bytes());
+    if (!record.convolution) traffic.unfused_own_bytes += record.traffic.bytes();
   }
   return traffic;
 }

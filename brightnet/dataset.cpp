@@ -58,7 +58,7 @@ class TrainingBatches::Implementation {
               .epoch = batch->epoch,
               .step = batch->step};
     for (int image = 0; image < batch->count; ++image) {
-      for (const auto& [box, class_id] : batch->truths[static_cast<size_t>(image)])
+      for (const auto& [box, class_id] : batch->truths[image])
         batch_.truths.push_back({image, class_id, box.x, box.y, box.w, box.h});
     }
     return &batch_;

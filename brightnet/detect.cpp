@@ -53,8 +53,7 @@ class Progress {
     if (!line_.due()) return;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     const std::string of = count_ > 0 ? fmt::format("/{}", count_) : "";
-    line_.show(fmt::format("detecting {}{} images  {:.1f} images/s", images_, of,
-                           static_cast<double>(images_) / seconds));
+    line_.show(fmt::format("detecting {}{} images  {:.1f} images/s", images_, of, images_ / seconds));
   }
   void clear() { line_.clear(); }
 

@@ -9,7 +9,7 @@
 namespace brightnet {
 
 inline PixelImage pixels_of(const Image& image) {
-  const auto row = static_cast<size_t>(std::max(0, image.width)) * static_cast<size_t>(image.channels);
+  const auto row = std::max(0, image.width) * static_cast<size_t>(image.channels);
   return {image.pixels,   image.height, image.width, image.stride > 0 ? image.stride : row,
           image.channels, image.bgr};
 }

@@ -143,7 +143,7 @@ struct Pruning {
 /// `is_judged`: the layer's filters have an importance.
 std::string reason_to_stay(const CoupledChannels& coupled, const std::vector<int>& sets, bool is_judged) {
   std::set<std::string> reasons;
-  for (const int set : sets) reasons.insert(coupled.kept_for[static_cast<size_t>(set)]);
+  for (const int set : sets) reasons.insert(coupled.kept_for[set]);
   if (!reasons.contains("")) return fmt::format("{}", fmt::join(reasons, ", "));
   return is_judged ? "" : "without batch-norm";
 }

@@ -29,7 +29,7 @@ Float16::operator float() const {
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
   const uint32_t exponent = (bits >> 10) & 0x1Fu, mantissa = bits & 0x3FFu;
   if (exponent == 0) {  // zero or subnormal: mantissa · 2^-24
-    return std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(mantissa) * 0x1p-24f) | sign);
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(mantissa * 0x1p-24f) | sign);
   }
   return std::bit_cast<float>(sign | (exponent == 31 ? 0xFFu : exponent + 112) << 23 | mantissa << 13);
 }

@@ -247,7 +247,7 @@ std::string read_file(const fs::path& file, uint64_t most) {
     const ssize_t got = ::read(in.number, text.data() + have, wanted - have);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) cannot_read(file, errno);
-    have += static_cast<uint64_t>(got);
+    have += got;
     if (got == 0) {
       text.resize(have);
       return text;

@@ -17,7 +17,7 @@ size_t free_address_space() {
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
   size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
-  const size_t used = pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t used = pages * ::sysconf(_SC_PAGESIZE);
   return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 

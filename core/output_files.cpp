@@ -74,7 +74,7 @@ void check_answer_file(const std::string& file, const std::string& option, const
   std::ifstream in(path, std::ios::binary);
   std::string begins(beginning.size(), '\0');
   in.read(begins.data(), static_cast<std::streamsize>(begins.size()));
-  begins.resize(static_cast<size_t>(in.gcount()));
+  begins.resize(in.gcount());
   const auto size = fs::file_size(path, error);
   // Of a list that found nothing, all there is.
   const bool empty_list = size == 4 && beginning.starts_with("[\n") && begins == "[\n]\n";

@@ -35,7 +35,7 @@ Random::result_type Random::operator()() {
 }
 
 float Random::uniform() {
-  return static_cast<float>((*this)() >> 8) * 0x1p-24f;
+  return ((*this)() >> 8) * 0x1p-24f;
 }
 
 float Random::uniform(float low, float high) {

@@ -11,8 +11,7 @@ Tensor slice_channels(const Tensor& whole, int first, int channels) {
   BRIGHTNET_CHECK(first >= 0 && channels > 0 && first + channels <= whole.shape.c,
                   "a slice beyond the last channel");
   Tensor slice = whole;
-  if (whole.data)
-    slice.data = static_cast<std::byte*>(whole.data) + static_cast<size_t>(first) * size_of(whole.type);
+  if (whole.data) slice.data = static_cast<std::byte*>(whole.data) + first * size_of(whole.type);
   slice.shape.c = channels;
   slice.stride = static_cast<int>(whole.pixel_stride());
   return slice;

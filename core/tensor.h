@@ -33,7 +33,7 @@ struct Tensor {
 
   size_t count() const { return shape.count(); }
   size_t bytes() const { return count() * size_of(type); }
-  size_t pixel_stride() const { return static_cast<size_t>(stride > 0 ? stride : shape.c); }
+  size_t pixel_stride() const { return stride > 0 ? stride : shape.c; }
   explicit operator bool() const { return data != nullptr; }
 
   /// Typed access; the element type must match.

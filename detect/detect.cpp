@@ -32,7 +32,7 @@ std::vector<bool> parse_class_filter(const std::vector<std::string>& wanted,
   std::vector<bool> filter(names.size(), false);
   for (const std::string& word : wanted) {
     const auto named = std::find(names.begin(), names.end(), word);
-    size_t id = static_cast<size_t>(named - names.begin());
+    size_t id = named - names.begin();
     if (named == names.end()) {
       const char* end = word.data() + word.size();
       const auto [stopped, failed] = std::from_chars(word.data(), end, id);

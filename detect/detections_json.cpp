@@ -16,7 +16,7 @@ double six_decimals(double value) {
 const std::string& name_of(const ScoredBox& detection, const std::vector<std::string>& class_names) {
   BRIGHTNET_CHECK(detection.class_id >= 0 && static_cast<size_t>(detection.class_id) < class_names.size(),
                   "a detection's class is out of range");
-  return class_names[static_cast<size_t>(detection.class_id)];
+  return class_names[detection.class_id];
 }
 
 }  // namespace

@@ -12,14 +12,12 @@ namespace brightnet {
 
 size_t bytes_of_input(const InputFit& fit) {
   const size_t value = as_darknet(fit.resize) ? sizeof(float) : 1;
-  return value * static_cast<size_t>(fit.channels) * static_cast<size_t>(fit.size.pixels());
+  return value * fit.channels * fit.size.pixels();
 }
 
 cv::Rect covered_by(cv::Size image, const InputFit& fit) {
   const Placement placement = place(image.width, image.height, fit);
-  const auto covered = [](float scale, int side) {
-    return static_cast<int>(std::lround(scale * static_cast<float>(side)));
-  };
+  const auto covered = [](float scale, int side) { return static_cast<int>(std::lround(scale * side)); };
   return {static_cast<int>(placement.offset_x), static_cast<int>(placement.offset_y),
           covered(placement.scale_x, image.width), covered(placement.scale_y, image.height)};
 }

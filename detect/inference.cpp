@@ -46,9 +46,8 @@ InferenceNetwork::InferenceNetwork(TrainedModel trained, Backend& backend, Preci
 void InferenceNetwork::require_memory_of(const Network& network, size_t values) const {
   const NetworkSetup& setup = network.setup();
   const size_t value = as_darknet(trained_.resize) ? sizeof(float) : 1;
-  const auto pixels = static_cast<size_t>(setup.size().pixels()) * static_cast<size_t>(setup.model->channels);
-  const MemoryNeed need{network.memory().arena() + values,
-                        batches_loaded * static_cast<size_t>(setup.batch) * pixels * value};
+  const auto pixels = setup.size().pixels() * static_cast<size_t>(setup.model->channels);
+  const MemoryNeed need{network.memory().arena() + values, batches_loaded * setup.batch * pixels * value};
   require_memory(fmt::format("'{}' with a batch of {} at {} pixels in {}", setup.model->name, setup.batch,
                              setup.size().text(), enum_name(setup.precision)),
                  need, *setup.backend,

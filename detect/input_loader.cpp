@@ -19,10 +19,10 @@ ImageTile all_of(cv::Size size) {
 
 /// Exchanges the pixels of each row.
 void mirror(std::byte* input, const InputFit& fit) {
-  const size_t pixel = bytes_of_input(fit) / static_cast<size_t>(fit.size.pixels());
+  const size_t pixel = bytes_of_input(fit) / fit.size.pixels();
   const auto width = static_cast<size_t>(fit.size.width);
   for (int y = 0; y < fit.size.height; ++y) {
-    std::byte* const row = input + static_cast<size_t>(y) * width * pixel;
+    std::byte* const row = input + y * width * pixel;
     for (size_t x = 0; x < width / 2; ++x)
       std::swap_ranges(row + x * pixel, row + (x + 1) * pixel, row + (width - 1 - x) * pixel);
   }
@@ -41,25 +41,25 @@ InputLoader::InputLoader(FrameSource& source, const Setup& setup)
                   "no such batch, size or number of workers");
   if (setup.tiles) decode_ahead();
   BatchQueue::Work work;
-  work.open = [this](uint64_t, int slot) { return open(slots_[static_cast<size_t>(slot)]); };
+  work.open = [this](uint64_t, int slot) { return open(slots_[slot]); };
   work.make = [this](int slot, int item, int worker) {
-    make(slots_[static_cast<size_t>(slot)], static_cast<size_t>(item), fillers_[static_cast<size_t>(worker)]);
+    make(slots_[slot], static_cast<size_t>(item), fillers_[worker]);
   };
   inputs_ = std::make_unique<BatchQueue>(std::move(work), static_cast<int>(slots_.size()), setup.workers);
 }
 
 InputLoader::Batch* InputLoader::next() {
   const int slot = inputs_->next();
-  return slot < 0 ? nullptr : &slots_[static_cast<size_t>(slot)].batch;
+  return slot < 0 ? nullptr : &slots_[slot].batch;
 }
 
 /// Decodes frames before their inputs are made. A live source has none ahead, and what opens a batch decodes.
 void InputLoader::decode_ahead() {
   const int slots = source_.live() ? 1 : ahead;
-  decoded_.resize(static_cast<size_t>(slots));
+  decoded_.resize(slots);
   BatchQueue::Work work;
-  work.open = [this](uint64_t, int slot) { return take(decoded_[static_cast<size_t>(slot)]) ? 1 : 0; };
-  work.make = [this](int slot, int, int) { decode(decoded_[static_cast<size_t>(slot)]); };
+  work.open = [this](uint64_t, int slot) { return take(decoded_[slot]) ? 1 : 0; };
+  work.make = [this](int slot, int, int) { decode(decoded_[slot]); };
   frames_ = std::make_unique<BatchQueue>(std::move(work), slots, std::min(setup_.workers, slots - 1));
 }
 
@@ -84,7 +84,7 @@ bool InputLoader::next_frame() {
   if (frames_) {
     const int slot = frames_->next();
     if (slot < 0) return false;
-    *frame_ = std::move(decoded_[static_cast<size_t>(slot)]);
+    *frame_ = std::move(decoded_[slot]);
     size = source_.size(*frame_);
   } else if (!take(*frame_)) {
     return false;
@@ -105,7 +105,7 @@ int InputLoader::open(Slot& slot) {
   }
   batch.fit = setup_.fit;
   if (setup_.rect_stride > 0) batch.fit.size = size_of(batch.inputs);
-  slot.bytes.resize(bytes_of_input(batch.fit) * static_cast<size_t>(setup_.batch));
+  slot.bytes.resize(bytes_of_input(batch.fit) * setup_.batch);
   batch.input = slot.bytes.data();
   return static_cast<int>(batch.inputs.size());
 }

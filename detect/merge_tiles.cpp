@@ -75,7 +75,7 @@ std::vector<ScoredBox> merge_tiles(std::vector<ScoredBox> boxes, const TileOptio
     boxes.insert(boxes.end(), kept.begin(), kept.end());
   }
   std::stable_sort(boxes.begin(), boxes.end(), better);
-  if (boxes.size() > static_cast<size_t>(most)) boxes.resize(static_cast<size_t>(most));
+  if (boxes.size() > static_cast<size_t>(most)) boxes.resize(most);
   return boxes;
 }
 

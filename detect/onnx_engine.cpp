@@ -51,8 +51,7 @@ OnnxEngine::OnnxEngine(const std::filesystem::path& file)
 
 std::vector<std::vector<Detection>> OnnxEngine::candidates(const void* inputs, const InputFit& fit,
                                                            float score) {
-  const auto images = static_cast<size_t>(batch_), pixels = static_cast<size_t>(fit.size.pixels()),
-             channels = static_cast<size_t>(metadata_.channels);
+  const auto images = static_cast<size_t>(batch_), pixels = fit.size.pixels(), channels = metadata_.channels;
   if (as_darknet(fit.resize)) {
     fill_planes(static_cast<const float*>(inputs), 1, images, pixels, channels, input_.ptr<float>());
   } else {
@@ -79,7 +78,7 @@ std::vector<std::vector<Detection>> OnnxEngine::candidates(const void* inputs, c
       const Box box{(corners[0] + corners[2]) / 2, (corners[1] + corners[3]) / 2, corners[2] - corners[0],
                     corners[3] - corners[1]};
       for (int c = 0; c < classes; ++c) {
-        if (of_classes[c] >= score) all[static_cast<size_t>(image)].push_back({box, c, of_classes[c]});
+        if (of_classes[c] >= score) all[image].push_back({box, c, of_classes[c]});
       }
     }
   }

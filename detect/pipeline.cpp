@@ -23,22 +23,22 @@ void add(YoloLoss& sum, const YoloLoss& loss) {
 
 void move(std::vector<ScoredBox>& boxes, int x, int y) {
   for (ScoredBox& box : boxes) {
-    box.x1 += static_cast<float>(x);
-    box.x2 += static_cast<float>(x);
-    box.y1 += static_cast<float>(y);
-    box.y2 += static_cast<float>(y);
+    box.x1 += x;
+    box.x2 += x;
+    box.y1 += y;
+    box.y2 += y;
   }
 }
 
 }  // namespace
 
 std::string StageTimes::text(int64_t images, int workers) const {
-  const double per_image = 1e3 / static_cast<double>(std::max<int64_t>(1, images));
+  const double per_image = 1e3 / (std::max<int64_t>(1, images));
   return fmt::format(
       "{:.1f} images/s; ms an image: decode {:.2f}, prepare {:.2f}, network {:.2f}, NMS {:.2f}, "
       "output {:.2f} ({} {})",
-      clock > 0 ? static_cast<double>(images) / clock : 0.0, decode * per_image, prepare * per_image,
-      network * per_image, nms * per_image, output * per_image, workers,
+      clock > 0 ? images / clock : 0.0, decode * per_image, prepare * per_image, network * per_image,
+      nms * per_image, output * per_image, workers,
       workers == 1 ? "thread decodes and prepares" : "threads decode and prepare");
 }
 
@@ -66,7 +66,7 @@ bool Pipeline::run(FrameSource& source, const ObjectSink& sink) {
     take(times_.network);
     find_objects(*batch);
     take(times_.nms);
-    seconds_an_input_ = (now_ - begun) / static_cast<double>(batch->inputs.size());
+    seconds_an_input_ = (now_ - begun) / batch->inputs.size();
     wanted = deliver(*batch, sink);
   }
   times_.clock += seconds_now() - begin;
@@ -95,9 +95,7 @@ void Pipeline::infer(const InputLoader::Batch& batch) {
 /// Finds the objects of every input, in pixels of the part of the frame that it shows.
 void Pipeline::find_objects(const InputLoader::Batch& batch) {
   objects_.resize(batch.inputs.size());
-  const auto unwanted = [this](const Detection& candidate) {
-    return !options_.classes[static_cast<size_t>(candidate.class_id)];
-  };
+  const auto unwanted = [this](const Detection& candidate) { return !options_.classes[candidate.class_id]; };
   // Inputs are independent; their numbers of candidates vary.
 #pragma omp parallel for schedule(dynamic, 1)
   for (size_t i = 0; i < batch.inputs.size(); ++i) {

@@ -73,8 +73,7 @@ std::vector<ScoredBox> merge_views(std::vector<ScoredBox> boxes, const NmsOption
   }
   std::vector<Detection> candidates;
   for (const FusedBox& one : fused)
-    candidates.push_back(
-        {one.box(), one.class_id, one.score / static_cast<float>(std::max(views, one.count))});
+    candidates.push_back({one.box(), one.class_id, one.score / std::max(views, one.count)});
   std::vector<ScoredBox> merged;
   for (const auto& [box, class_id, score] : non_max_suppression(candidates, nms)) {
     merged.push_back(

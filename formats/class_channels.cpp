@@ -26,7 +26,7 @@ std::vector<Predictor> predictors_of(const Model& model) {
     const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
     if (!yolo) continue;
     const int source = layer.inputs[0];
-    predictors.push_back({source == network_input ? nullptr : &model.layers[static_cast<size_t>(source)],
+    predictors.push_back({source == network_input ? nullptr : &model.layers[source],
                           yolo->head.mask_count, model.classes});
   }
   return predictors;
@@ -129,7 +129,7 @@ ChannelSources class_channels(const Model& theirs, const Model& model, const Par
         alike ? channels_of(found->second, ours, match)
               : std::vector<int>(static_cast<size_t>(ours.anchors) * ours.values(), -1);
     for (const ParameterEntry& entry : layout.entries()) {
-      if (&model.layers[static_cast<size_t>(entry.layer)] == ours.layer) sources[entry.name] = channels;
+      if (&model.layers[entry.layer] == ours.layer) sources[entry.name] = channels;
     }
   }
   return sources;

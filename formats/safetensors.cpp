@@ -34,7 +34,7 @@ const std::map<std::string, size_t>& type_sizes() {
 
 size_t count_of(const std::vector<int64_t>& shape) {
   size_t count = 1;
-  for (const int64_t side : shape) count *= static_cast<size_t>(side);
+  for (const int64_t side : shape) count *= side;
   return count;
 }
 

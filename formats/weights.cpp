@@ -132,7 +132,7 @@ std::string read_channels(const std::vector<int>& sources, const SafetensorsRead
   const size_t channel = entry.count / sources.size();
   for (size_t i = 0; i < sources.size(); ++i) {
     if (sources[i] < 0) continue;
-    const float* from = read.data() + static_cast<size_t>(sources[i]) * channel;
+    const float* from = read.data() + sources[i] * channel;
     std::copy(from, from + channel, values + i * channel);
   }
   return "";

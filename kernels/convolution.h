@@ -48,9 +48,7 @@ struct ConvolutionSpec {
     return static_cast<size_t>(output.c) * kernel * kernel * group_inputs();
   }
   /// Multiplications and additions of one forward pass over the batch.
-  double flops() const {
-    return 2.0 * static_cast<double>(output.pixels()) * static_cast<double>(weight_count());
-  }
+  double flops() const { return 2.0 * output.pixels() * weight_count(); }
 };
 
 /// What the calls of a convolution read and write; null where there is no such call.

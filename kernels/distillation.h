@@ -24,7 +24,7 @@ constexpr unsigned most_distillation_blocks = 1024;
 
 /// Bytes of workspace that any of these passes takes for an output of this shape.
 inline size_t distillation_workspace(const Shape& output) {
-  const size_t rows = static_cast<size_t>(output.n) * static_cast<size_t>(output.h);
+  const size_t rows = output.n * static_cast<size_t>(output.h);
   return std::max<size_t>({rows, 2 * static_cast<size_t>(output.n), most_distillation_blocks}) *
          sizeof(double);
 }

@@ -212,10 +212,10 @@ void SingleConvolution::prepare() {
     convolution_->prepare(value(weight_));
     return;
   }
-  backend().fold_batch_norm(
-      {value(weight_), value(parameter("scale")), value(parameter("shift")), value(parameter("running_mean")),
-       value(parameter("running_variance")), batch_norm_epsilon, spec_.output.c,
-       weight_->count / static_cast<size_t>(spec_.output.c), folded_weight_, folded_bias_});
+  backend().fold_batch_norm({value(weight_), value(parameter("scale")), value(parameter("shift")),
+                             value(parameter("running_mean")), value(parameter("running_variance")),
+                             batch_norm_epsilon, spec_.output.c, weight_->count / spec_.output.c,
+                             folded_weight_, folded_bias_});
   convolution_->prepare(folded_weight_);
 }
 

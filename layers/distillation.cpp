@@ -33,16 +33,16 @@ std::string described(const Model& model, const std::vector<FoundHead>& heads) {
 
 /// What the convolution before a head reads.
 int features_of(const Model& model, int head) {
-  int layer = model.layers[static_cast<size_t>(head)].inputs[0];
+  int layer = model.layers[head].inputs[0];
   while (layer != network_input &&
-         !std::holds_alternative<ConvAttributes>(model.layers[static_cast<size_t>(layer)].attributes))
-    layer = model.layers[static_cast<size_t>(layer)].inputs[0];
-  return layer == network_input ? network_input : model.layers[static_cast<size_t>(layer)].inputs[0];
+         !std::holds_alternative<ConvAttributes>(model.layers[layer].attributes))
+    layer = model.layers[layer].inputs[0];
+  return layer == network_input ? network_input : model.layers[layer].inputs[0];
 }
 
 LayerDescription adapter(const Model& student, int reads, int channels) {
   LayerDescription layer;
-  const std::string& read = student.layers[static_cast<size_t>(reads)].name;
+  const std::string& read = student.layers[reads].name;
   layer.name = "adapter." + read;
   const auto is_taken = [&](const LayerDescription& other) { return other.name == layer.name; };
   while (std::any_of(student.layers.begin(), student.layers.end(), is_taken)) layer.name += '_';
@@ -56,7 +56,7 @@ LayerDescription adapter(const Model& student, int reads, int channels) {
 }
 
 const YoloHead& yolo_head(const Model& model, int layer) {
-  return std::get<YoloAttributes>(model.layers[static_cast<size_t>(layer)].attributes).head;
+  return std::get<YoloAttributes>(model.layers[layer].attributes).head;
 }
 
 YoloHead sized(YoloHead head, const InputSize& size) {
@@ -98,7 +98,7 @@ Distillation make_distillation(const Model& student, const Model& teacher, float
     TaughtHead taught{.student = head.layer, .teacher = found->layer};
     const int reads = features_of(student, head.layer), shows = features_of(teacher, found->layer);
     if (features > 0 && reads != network_input && shows != network_input) {
-      const int channels = teacher.layers[static_cast<size_t>(shows)].channels;
+      const int channels = teacher.layers[shows].channels;
       taught.features = shows;
       taught.adapter = static_cast<int>(distillation.student.layers.size());
       distillation.student.layers.push_back(adapter(distillation.student, reads, channels));
@@ -150,7 +150,7 @@ void DistillationLoss::loss(int layer, const Tensor& output, const Tensor& gradi
                               .totals = totals,
                               .workspace = workspace_};
   of_features ? backend_.distill_features(pass)
-              : backend_.distill_predictions(heads_[static_cast<size_t>(found - heads.begin())], pass);
+              : backend_.distill_predictions(heads_[found - heads.begin()], pass);
 }
 
 }  // namespace brightnet

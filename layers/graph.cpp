@@ -122,10 +122,10 @@ bool quantize(Graph& graph, const Model& model) {
   const std::vector<int> ranges = shared_ranges(model);
   std::vector<bool> stored(ranges.size(), true);  // by the place of a range's first layer
   const auto range_of = [&](int layer) {
-    return static_cast<size_t>(ranges[static_cast<size_t>(layer + 1)]);
+    return static_cast<size_t>(ranges[layer + 1]);
   };
   for (int i = 0; i < static_cast<int>(graph.size()); ++i) {
-    const LayerQuantization& layer = model.quantization[static_cast<size_t>(i)];
+    const LayerQuantization& layer = model.quantization[i];
     const bool moves = moves_values(model.layers[i]), convolves = !layer.weight_scales.empty();
     if ((!moves && !convolves) || !layer.output) stored[range_of(i)] = false;
     for (const int input : graph[i].inputs) {

@@ -46,12 +46,12 @@ DType Network::stored_type(int layer) const {
 std::optional<QuantizedConvolution> Network::quantized_convolution(int layer) const {
   if (setup_.precision != Precision::int8 && !setup_.simulates_int8) return std::nullopt;
   const Quantization& quantization = setup_.model->quantization;
-  const LayerQuantization& own = quantization[static_cast<size_t>(layer)];
+  const LayerQuantization& own = quantization[layer];
   if (own.weight_scales.empty()) return std::nullopt;
   const int input = nodes_[layer].inputs[0];
   QuantizedConvolution quantized{image_range, own.weight_scales, std::nullopt};
   if (input != network_input) {
-    const auto& range = quantization[static_cast<size_t>(input)].output;
+    const auto& range = quantization[input].output;
     BRIGHTNET_CHECK(range, "an 8-bit convolution reads an output without a range");
     quantized.input = *range;
   }
@@ -207,7 +207,7 @@ void Network::plan_memory() {
   for (int i = 0; i < count; ++i) {
     Node& node = nodes_[i];
     if (node.converts) converting = i;
-    const size_t channels = static_cast<size_t>(node.shape.c + node.zero_outputs);
+    const size_t channels = node.shape.c + node.zero_outputs;
     const size_t bytes = node.shape.pixels() * channels * size_of(stored_type(i));
     LayerMemoryRow row{setup_.model->layers[i].name, Model::kind(setup_.model->layers[i]), node.shape};
     for (const auto& entry : setup_.parameters->layout->entries()) {

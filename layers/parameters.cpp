@@ -43,7 +43,7 @@ ParameterLayout::ParameterLayout(const Model& model) {
                            .rate = layer.rate,
                            .pretrained = layer.pretrained,
                            .count = 1};
-      for (const int64_t side : entry.shape) entry.count *= static_cast<size_t>(side);
+      for (const int64_t side : entry.shape) entry.count *= side;
       (is_running_statistic(spec.kind) ? statistics : entries_).push_back(std::move(entry));
     }
   }
@@ -104,8 +104,7 @@ std::vector<float> initial_parameters(const Model& model, const ParameterLayout&
     switch (entry.kind) {
       case ParameterKind::weight: {
         // He et al. 2015: with rectifiers, layers keep the variance of the activations.
-        const float deviation =
-            std::sqrt(2.0f / static_cast<float>(entry.count / static_cast<size_t>(entry.shape[0])));
+        const float deviation = std::sqrt(2.0f / static_cast<float>(entry.count / entry.shape[0]));
         Random random(seed, Purpose::weights, 0, static_cast<uint64_t>(entry.layer));
         std::generate(begin, begin + entry.count, [&] { return deviation * random.normal(); });
         break;

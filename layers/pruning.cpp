@@ -10,7 +10,7 @@ namespace brightnet {
 namespace {
 
 size_t at(int index) {
-  return static_cast<size_t>(index);
+  return index;
 }
 
 std::string parameter_of(FilterImportance by) {

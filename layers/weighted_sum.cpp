@@ -36,11 +36,11 @@ WeightedSumLayer::WeightedSumLayer(const WeightedSumAttributes& sum, const Layer
       sum_{nullptr, output_shape(), setup.type} {}
 
 Tensor WeightedSumLayer::row(float* rows, size_t input) const {
-  return {rows + input * static_cast<size_t>(weights_.channels), {1, 1, 1, weights_.channels}, DType::f32};
+  return {rows + input * weights_.channels, {1, 1, 1, weights_.channels}, DType::f32};
 }
 
 void WeightedSumLayer::memory(MemoryList& list) {
-  const size_t factors = static_cast<size_t>(weights_.inputs) * static_cast<size_t>(weights_.channels);
+  const size_t factors = weights_.inputs * static_cast<size_t>(weights_.channels);
   list.weights(factors_, factors * sizeof(float));
   if (setup().mode == Mode::train && activation_ != Activation::linear) list.saved(sum_);
   if (trains_) list.workspace(factor_gradient_, factors * sizeof(float));

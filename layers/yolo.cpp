@@ -18,7 +18,7 @@ size_t YoloLayer::loss_workspace() const {
 
 size_t YoloLayer::image_bytes() const {
   const Shape& all = output_shape();
-  return all.pixels() / all.n * static_cast<size_t>(all.c + setup().zero_outputs) * size_of(setup().type);
+  return all.pixels() / all.n * (all.c + setup().zero_outputs) * size_of(setup().type);
 }
 
 // In inference the workspace also holds the gradient, which nobody reads.
@@ -72,7 +72,7 @@ std::vector<YoloLoss> YoloLayer::loss_of_inference(const Tensor& predictions, in
   gradient.data = static_cast<std::byte*>(workspace_) + loss_workspace();
   const YoloHead head = loss_head(static_assignment);
   for (int image = 0; image < images; ++image) {
-    one.data = static_cast<std::byte*>(predictions.data) + static_cast<size_t>(image) * image_bytes();
+    one.data = static_cast<std::byte*>(predictions.data) + image * image_bytes();
     backend().yolo_loss(head, {.predictions = one,
                                .gradient = gradient,
                                .truths = {truths.truths, truths.offsets + image},

@@ -28,7 +28,7 @@ std::vector<ScoredTrial> parents_among(std::span<const ScoredTrial> finished) {
 /// `parents` are sorted, best first.
 const ScoredTrial& draw_parent(const std::vector<ScoredTrial>& parents, Random& random) {
   const double best = parents.front().score, worst = parents.back().score;
-  const double least = best > worst ? (best - worst) / static_cast<double>(parents.size()) : 1;
+  const double least = best > worst ? (best - worst) / parents.size() : 1;
   double total = 0;
   for (const ScoredTrial& parent : parents) total += parent.score - worst + least;
   double place = random.uniform() * total;

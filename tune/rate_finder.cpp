@@ -45,8 +45,8 @@ Loader::Setup loader_setup(const Preparation& run, size_t batches) {
 /// The micro-batches of a run's first steps.
 std::vector<KeptBatch> first_batches(const Preparation& run, size_t count) {
   const Loader::Setup setup = loader_setup(run, count);
-  const auto pixels = static_cast<size_t>(setup.batch) * static_cast<size_t>(setup.channels) *
-                      static_cast<size_t>(run.config.train.size.value().pixels());
+  const auto pixels =
+      setup.batch * static_cast<size_t>(setup.channels) * run.config.train.size.value().pixels();
   require_memory(fmt::format("keeping {} batches of {} images", count, setup.batch), count * pixels,
                  free_memory_of_host(), [] { return "Lower train.batch or train.size."; });
   Loader loader(setup);
@@ -55,8 +55,8 @@ std::vector<KeptBatch> first_batches(const Preparation& run, size_t count) {
     const Batch* batch = loader.next();
     BRIGHTNET_CHECK(batch, "the loader ended before the sweep");
     one.batch = *batch;
-    const size_t bytes = static_cast<size_t>(run.model.channels) * static_cast<size_t>(batch->count) *
-                         static_cast<size_t>(batch->height) * static_cast<size_t>(batch->width);
+    const size_t bytes =
+        run.model.channels * static_cast<size_t>(batch->count) * batch->height * batch->width;
     one.pixels.assign(batch->pixels, batch->pixels + bytes);
     one.batch.pixels = one.pixels.data();
   }
@@ -138,7 +138,7 @@ std::string rates_table(const std::vector<RatePoint>& points, int rows) {
   const auto count = static_cast<int>(points.size());
   const int step = std::max(1, count / std::max(1, rows));
   for (int i = 0; i < count; i += step) {
-    const RatePoint& point = points[static_cast<size_t>(i)];
+    const RatePoint& point = points[i];
     text += fmt::format("{:>10.2g}  {:>10.4g}  {:>10.4g}\n", point.rate, point.loss, point.smoothed);
   }
   return text;

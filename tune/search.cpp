@@ -146,7 +146,7 @@ double Search::seconds_left() const {
   double sum = 0;
   for (const Trial& trial : trials_) sum += trial.seconds;
   const int left = std::max(0, setup_.plan.trials - static_cast<int>(trials_.size()));
-  return sum / static_cast<double>(trials_.size()) * left / static_cast<double>(running_.size());
+  return sum / trials_.size() * left / running_.size();
 }
 
 }  // namespace brightnet

@@ -50,7 +50,7 @@ cv::Rect2f rest_of(const cv::Rect2f& box, const cv::Rect2f& cover) {
 
 cv::Rect draw_rectangle(Random& random, ValueRange sides, const InputSize& size) {
   const auto draw_side = [&](int whole) {
-    const float side = random.uniform(sides.low, sides.high) * static_cast<float>(whole);
+    const float side = random.uniform(sides.low, sides.high) * whole;
     return std::clamp(static_cast<int>(side), 1, whole);
   };
   const int width = draw_side(size.width), height = draw_side(size.height);
@@ -68,7 +68,7 @@ std::vector<cv::Rect> draw_cutout(Random& random, const AugmentOptions& options,
 
 void cover_boxes(std::vector<Truth>& truths, std::span<const cv::Rect> covers, const InputSize& size,
                  float most_covered) {
-  const auto w = static_cast<float>(size.width), h = static_cast<float>(size.height);
+  const auto w = static_cast<float>(size.width), h = size.height;
   std::erase_if(truths, [&](Truth& truth) {
     const cv::Rect2f box = pixels_of(truth.box, w, h);
     std::vector<cv::Rect2f> over;

@@ -46,8 +46,8 @@ float smallest_crop(const AugmentOptions& options) {
 
 Placement place_crop(const ImageDraw& draw, int image_width, int image_height, const InputSize& size,
                      bool letterbox) {
-  const float image_w = static_cast<float>(image_width), image_h = static_cast<float>(image_height);
-  const float width = static_cast<float>(size.width), height = static_cast<float>(size.height);
+  const float image_w = image_width, image_h = image_height;
+  const float width = size.width, height = size.height;
   const float base_w = letterbox ? std::max(image_w, image_h * (width / height)) : image_w;
   const float base_h = letterbox ? std::max(image_h, image_w * (height / width)) : image_h;
   const float left = (image_w - base_w) / 2 + draw.left * base_w;

@@ -8,17 +8,17 @@ namespace {
 
 // The translation along one axis; the image covers [offset, offset + scale · length].
 float move(float scale, float offset, int length, bool before_centre, int centre, int size) {
-  const float a = offset, b = offset + scale * static_cast<float>(length);
+  const float a = offset, b = offset + scale * length;
   const float inner =
       before_centre ? std::min(std::max(a, b), static_cast<float>(size)) : std::max(std::min(a, b), 0.0f);
-  return static_cast<float>(centre) - inner;
+  return centre - inner;
 }
 
 }  // namespace
 
 cv::Point draw_mosaic_centre(Random& random, const InputSize& size) {
   const auto draw = [&](int side) {
-    const int low = static_cast<int>(std::ceil(mosaic_border * static_cast<float>(side)));
+    const int low = static_cast<int>(std::ceil(mosaic_border * side));
     return low + static_cast<int>(random.below(static_cast<uint32_t>(std::max(1, side - 2 * low + 1))));
   };
   const int x = draw(size.width);

@@ -37,7 +37,7 @@ void add_noise(const PixelBlock& block, float sigma, uint32_t seed) {
   for (int y = 0; y < block.height; ++y) {
     const uint32_t row = static_cast<uint32_t>(y);
     size_t at = philox4x32({row, 0, 0, static_cast<uint32_t>(Purpose::pixels)}, {seed, 0})[0] % table_size;
-    uint8_t* out = block.pixels + static_cast<size_t>(y) * block.stride;
+    uint8_t* out = block.pixels + y * block.stride;
     for (size_t done = 0; done < values; at = 0) {
       const size_t count = std::min(values - done, table_size - at);
       add_noise(out + done, count, table.data() + at, sigma);
@@ -49,7 +49,7 @@ void add_noise(const PixelBlock& block, float sigma, uint32_t seed) {
 void make_grey(const PixelBlock& block) {
   if (block.channels == 1) return;
   for (int y = 0; y < block.height; ++y) {
-    uint8_t* pixel = block.pixels + static_cast<size_t>(y) * block.stride;
+    uint8_t* pixel = block.pixels + y * block.stride;
     for (int x = 0; x < block.width; ++x, pixel += 3) {
       pixel[0] = pixel[1] = pixel[2] = luminance(pixel[0], pixel[1], pixel[2]);
     }

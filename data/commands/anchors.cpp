@@ -66,7 +66,7 @@ Assignment assign(const std::vector<BoxShape>& shapes, const std::vector<BoxShap
 double mean(const std::vector<double>& values) {
   double sum = 0;  // sequential, so that the result does not depend on the number of threads
   for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
+  return sum / values.size();
 }
 
 // Lloyd's iterations. The mean width and height do not minimise 1 − IoU exactly, so an iteration may be
@@ -235,7 +235,7 @@ AnchorResult find_anchors(const Dataset& dataset, const AnchorOptions& options) 
   out.mean_iou = mean(assignment.iou);
   const auto found =
       std::count_if(assignment.iou.begin(), assignment.iou.end(), [](double iou) { return iou > 0.5; });
-  out.recall_50 = static_cast<double>(found) / static_cast<double>(shapes.size());
+  out.recall_50 = found / static_cast<double>(shapes.size());
   return out;
 }
 
@@ -251,8 +251,7 @@ std::string AnchorResult::fit() const {
                                  counted(boxes, "box", "boxes"), mean_iou, 100 * recall_50);
   if (filled > 0) {
     text += fmt::format("; {} added to the {} that the data has",
-                        counted(static_cast<size_t>(filled), "shape", "shapes"),
-                        anchors.size() - static_cast<size_t>(filled));
+                        counted(static_cast<size_t>(filled), "shape", "shapes"), anchors.size() - filled);
   }
   return text;
 }

@@ -39,7 +39,7 @@ SplitReport::Part count(const Dataset& dataset, const Division& division, Split 
     const auto& annotations = dataset.images[i].annotations;
     ++part.images;
     part.background += annotations.empty();
-    for (const Annotation& a : annotations) ++part.boxes[static_cast<size_t>(a.class_id)];
+    for (const Annotation& a : annotations) ++part.boxes[a.class_id];
   }
   return part;
 }
@@ -80,9 +80,7 @@ std::string row(const std::string& name, size_t width, const std::vector<size_t>
   std::string text = fmt::format("{:<{}}", name, width);
   const size_t all = total(counts);
   for (const size_t count : counts) {
-    const std::string share =
-        all == 0 ? ""
-                 : fmt::format("{:.1f} %", 100.0 * static_cast<double>(count) / static_cast<double>(all));
+    const std::string share = all == 0 ? "" : fmt::format("{:.1f} %", 100.0 * count / all);
     text += fmt::format("  {:>8} {:>7}", count, share);
   }
   return text + '\n';

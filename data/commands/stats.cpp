@@ -29,10 +29,10 @@ Percentiles percentiles(std::vector<double> values) {
   if (values.empty()) return out;
   std::sort(values.begin(), values.end());
   for (size_t i = 0; i < out.ranks.size(); ++i) {
-    const double at = out.ranks[i] / 100.0 * static_cast<double>(values.size() - 1);
+    const double at = out.ranks[i] / 100.0 * (values.size() - 1);
     const auto below = static_cast<size_t>(at);
     const size_t above = std::min(below + 1, values.size() - 1);
-    out.values[i] = std::lerp(values[below], values[above], at - static_cast<double>(below));
+    out.values[i] = std::lerp(values[below], values[above], at - below);
   }
   return out;
 }

@@ -194,7 +194,7 @@ class CocoLabels : public LabelSource {
 
   /// The distance of any two ids, unsigned because their difference may exceed int64_t.
   static uint64_t distance(int64_t a, int64_t b) {
-    return static_cast<uint64_t>(std::max(a, b)) - static_cast<uint64_t>(std::min(a, b));
+    return std::max(a, b) - static_cast<uint64_t>(std::min(a, b));
   }
 
   static std::string nearest_category(const std::map<int64_t, std::string>& names, int64_t id) {

@@ -74,7 +74,7 @@ class Table {
   static constexpr const char* needed =
       "The first line names the columns: filename,width,height,class,xmin,ymin,xmax,ymax";
   size_t place(const std::string& column) const {
-    return static_cast<size_t>(std::find(header_.begin(), header_.end(), column) - header_.begin());
+    return std::find(header_.begin(), header_.end(), column) - header_.begin();
   }
 
   std::vector<std::string> header_;

@@ -66,7 +66,7 @@ std::optional<LabelledBox> parse_annotation(const Json& annotation, const std::v
                : "an annotation has no integer 'label_id'");
     return std::nullopt;
   }
-  box.class_name = classes[static_cast<size_t>(*id)];
+  box.class_name = classes[*id];
   const Json& crowd = json_member(json_member(annotation, "attributes"), "is_crowd");
   box.crowd = crowd.is_boolean() && crowd.get<bool>();
   return box;

@@ -100,7 +100,7 @@ std::string json_head(const fs::path& file) {
   std::ifstream in = open_regular(file);
   std::string text(1 << 16, ' ');
   in.read(text.data(), std::ssize(text));
-  text.resize(static_cast<size_t>(in.gcount()));
+  text.resize(in.gcount());
   return text;
 }
 

@@ -75,9 +75,7 @@ std::optional<ImageRecord> read_record(const LabelSource& source, const ChosenCl
     return std::nullopt;
   }
   const auto info = image_info(image.file, max_pixels);
-  const bool too_large =
-      info &&
-      static_cast<uint64_t>(info->shown.width) * static_cast<uint64_t>(info->shown.height) > max_pixels;
+  const bool too_large = info && info->shown.width * static_cast<uint64_t>(info->shown.height) > max_pixels;
   // The end marker is cheap to read. Only a file without one is decoded, to see whether pixels are missing.
   if (!info || too_large || !has_end_mark(image.file)) {
     if (const auto problem = decoding_problem(image.file, max_pixels)) {

@@ -23,8 +23,7 @@ namespace fs = std::filesystem;
 
 /// Sides of the image inside a letterbox; darknet divides integers.
 cv::Size letterboxed(int width, int height, const InputSize& input) {
-  if (static_cast<float>(input.width) / static_cast<float>(width) <
-      static_cast<float>(input.height) / static_cast<float>(height)) {
+  if (input.width / static_cast<float>(width) < input.height / static_cast<float>(height)) {
     return {input.width, static_cast<int>(static_cast<int64_t>(height) * input.width / width)};
   }
   return {static_cast<int>(static_cast<int64_t>(width) * input.height / height), input.height};
@@ -38,18 +37,17 @@ struct Tap {
 
 Tap tap_at(float source) {
   const auto first = static_cast<int>(source);
-  const float next = source - static_cast<float>(first);
+  const float next = source - first;
   return {first, 1 - next, next};
 }
 
 float scale_between(int from, int to) {
-  return to > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1) : 0.0f;
+  return to > 1 ? (from - 1) / static_cast<float>(to - 1) : 0.0f;
 }
 
 std::vector<Tap> column_taps(int from, int to) {
   std::vector<Tap> all;
-  for (int i = 0; i + 1 < to; ++i)
-    all.push_back(from == 1 ? Tap{} : tap_at(static_cast<float>(i) * scale_between(from, to)));
+  for (int i = 0; i + 1 < to; ++i) all.push_back(from == 1 ? Tap{} : tap_at(i * scale_between(from, to)));
   all.push_back({from - 1, 1, 0});
   return all;
 }
@@ -59,7 +57,7 @@ std::vector<Tap> column_taps(int from, int to) {
 /// input's last row is nearly black.
 std::vector<Tap> row_taps(int from, int to) {
   std::vector<Tap> all;
-  for (int i = 0; i < to; ++i) all.push_back(tap_at(static_cast<float>(i) * scale_between(from, to)));
+  for (int i = 0; i < to; ++i) all.push_back(tap_at(i * scale_between(from, to)));
   if (to == 1) all.back() = {from - 1, 1, 0};
   all.back().next_weight = 0;
   return all;
@@ -71,8 +69,7 @@ void blend_columns(const uint8_t* row, int channels, const std::vector<Tap>& col
     const uint8_t* left = row + channels * static_cast<ptrdiff_t>(first);
     const uint8_t* right = next_weight > 0 ? left + channels : left;
     for (int c = 0; c < channels; ++c) {
-      *out++ = weight * (static_cast<float>(left[c]) / 255.0f) +
-               next_weight * (static_cast<float>(right[c]) / 255.0f);
+      *out++ = weight * (left[c] / 255.0f) + next_weight * (right[c] / 255.0f);
     }
   }
 }
@@ -108,14 +105,12 @@ void fill_darknet_input(const cv::Mat& image, const InputSize& size, bool letter
                   "darknet's resize takes 8-bit images");
   const cv::Size shown =
       letterbox ? letterboxed(image.cols, image.rows, size) : cv::Size(size.width, size.height);
-  const auto values_of = [channels](int pixels) {
-    return static_cast<size_t>(channels) * static_cast<size_t>(pixels);
-  };
+  const auto values_of = [channels](int pixels) { return channels * static_cast<size_t>(pixels); };
   const size_t row_values = values_of(size.width), shown_values = values_of(shown.width);
-  if (letterbox) std::fill(values, values + row_values * static_cast<size_t>(size.height), 0.5f);
+  if (letterbox) std::fill(values, values + row_values * size.height, 0.5f);
   if (shown.empty()) return;
-  float* corner = values + static_cast<size_t>((size.height - shown.height) / 2) * row_values +
-                  values_of((size.width - shown.width) / 2);
+  float* corner =
+      values + ((size.height - shown.height) / 2) * row_values + values_of((size.width - shown.width) / 2);
   const std::vector<Tap> columns = column_taps(image.cols, shown.width),
                          rows = row_taps(image.rows, shown.height);
   std::vector<float> upper(shown_values), lower(shown_values);
@@ -125,14 +120,14 @@ void fill_darknet_input(const cv::Mat& image, const InputSize& size, bool letter
     now = row;
   };
   for (int y = 0; y < shown.height; ++y) {
-    const auto [first, weight, next_weight] = rows[static_cast<size_t>(y)];
+    const auto [first, weight, next_weight] = rows[y];
     if (first == lower_row) {
       std::swap(upper, lower);
       std::swap(upper_row, lower_row);
     }
     blend(first, upper, upper_row);
     if (next_weight > 0) blend(first + 1, lower, lower_row);
-    float* out = corner + static_cast<size_t>(y) * row_values;
+    float* out = corner + y * row_values;
     for (size_t i = 0; i < shown_values; ++i)
       out[i] = next_weight > 0 ? weight * upper[i] + next_weight * lower[i] : weight * upper[i];
   }
@@ -143,8 +138,7 @@ Placement place_as_darknet(int image_width, int image_height, const InputSize& s
   cv::Size shown =
       letterbox ? letterboxed(image_width, image_height, size) : cv::Size(size.width, size.height);
   shown = {std::max(1, shown.width), std::max(1, shown.height)};
-  return {static_cast<float>(shown.width) / static_cast<float>(image_width),
-          static_cast<float>(shown.height) / static_cast<float>(image_height),
+  return {shown.width / static_cast<float>(image_width), shown.height / static_cast<float>(image_height),
           static_cast<float>(size.width - shown.width) / 2,
           static_cast<float>(size.height - shown.height) / 2};
 }

@@ -18,13 +18,13 @@ bool matches(Bytes bytes, size_t offset, std::string_view text) {
 
 uint32_t big_endian(Bytes bytes, size_t offset, int count) {
   uint32_t value = 0;
-  for (int i = 0; i < count; ++i) value = value << 8 | bytes[offset + static_cast<size_t>(i)];
+  for (int i = 0; i < count; ++i) value = value << 8 | bytes[offset + i];
   return value;
 }
 
 uint32_t little_endian(Bytes bytes, size_t offset, int count) {
   uint32_t value = 0;
-  for (int i = count; i-- > 0;) value = value << 8 | bytes[offset + static_cast<size_t>(i)];
+  for (int i = count; i-- > 0;) value = value << 8 | bytes[offset + i];
   return value;
 }
 
@@ -196,7 +196,7 @@ std::optional<uint64_t> pnm_pixels(Bytes bytes) {
                                  bytes.begin());
     }
     for (; at < bytes.size() && std::isdigit(bytes[at]) && side < UINT32_MAX; ++at)
-      side = 10 * side + static_cast<uint64_t>(bytes[at] - '0');
+      side = 10 * side + (bytes[at] - '0');
   }
   const uint64_t pixels = std::min<uint64_t>(sides[0], UINT32_MAX) * std::min<uint64_t>(sides[1], UINT32_MAX);
   return pixels > 0 ? std::optional(pixels) : std::nullopt;
@@ -239,7 +239,7 @@ std::optional<ImageHeader> parse_image_header(Bytes bytes) {
 
 std::optional<uint64_t> announced_pixels(Bytes bytes) {
   if (const auto header = parse_image_header(bytes))
-    return static_cast<uint64_t>(header->width) * static_cast<uint64_t>(header->height);
+    return header->width * static_cast<uint64_t>(header->height);
   if (bytes.size() < 24) return std::nullopt;
   // A PNG whose chunks cannot be walked has its size in the same place.
   if (image_format(bytes) == ImageFormat::png)

@@ -77,7 +77,7 @@ void skip(j_decompress_ptr info, long count) {
     return;
   }
   source->next_input_byte += count;
-  source->bytes_in_buffer -= static_cast<size_t>(count);
+  source->bytes_in_buffer -= count;
 }
 
 void attach(jpeg_decompress_struct& info, MemorySource& source, std::span<const uint8_t> bytes) {

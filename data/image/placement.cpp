@@ -17,8 +17,7 @@ Placement place(int image_width, int image_height, const InputSize& size, bool l
     width = std::max(1, static_cast<int>(std::lround(image_width * scale)));
     height = std::max(1, static_cast<int>(std::lround(image_height * scale)));
   }
-  return {static_cast<float>(width) / static_cast<float>(image_width),
-          static_cast<float>(height) / static_cast<float>(image_height),
+  return {width / static_cast<float>(image_width), height / static_cast<float>(image_height),
           static_cast<float>((size.width - width) / 2), static_cast<float>((size.height - height) / 2)};
 }
 

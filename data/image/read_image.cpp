@@ -61,10 +61,10 @@ cv::Mat grey16_to_8(const cv::Mat& image) {
     const auto* row = image.ptr<uint16_t>(y);
     for (int x = 0; x < image.cols; ++x) ++count[row[x]];
   }
-  const auto most = static_cast<size_t>(outliers * static_cast<double>(image.total()));
+  const auto most = static_cast<size_t>(outliers * image.total());
   int low = 0, high = (1 << 16) - 1;
-  for (size_t seen = count[0]; seen <= most; seen += count[static_cast<size_t>(low)]) ++low;
-  for (size_t seen = count.back(); seen <= most; seen += count[static_cast<size_t>(high)]) --high;
+  for (size_t seen = count[0]; seen <= most; seen += count[low]) ++low;
+  for (size_t seen = count.back(); seen <= most; seen += count[high]) --high;
   const double scale = 255.0 / std::max(255, high - low);
   cv::Mat out;
   image.convertTo(out, CV_8U, scale, -low * scale);

@@ -27,7 +27,7 @@ void blend_rows(const uint8_t* top, size_t stride, const float* weights, int tap
     return;
   }
   for (int k = 0; k < taps; k += 2) {
-    a = top + static_cast<size_t>(k) * stride;
+    a = top + k * stride;
     const bool pair = k + 1 < taps;
     const uint8_t* b = pair ? a + stride : a;
     const float wa = weights[k], wb = pair ? weights[k + 1] : 0.0f;
@@ -92,17 +92,17 @@ void blend_columns(const float* row, const ResizeFilter::Taps& columns, float* g
 void ResizeFilter::Taps::compute(double from, double to, int outputs, int length) {
   const double step = (to - from) / outputs;
   count = TriangleTaps<double>(from, step, 0, length).count;
-  first.resize(static_cast<size_t>(outputs));
-  weights.resize(static_cast<size_t>(outputs) * static_cast<size_t>(count));
+  first.resize(outputs);
+  weights.resize(outputs * static_cast<size_t>(count));
   begin = length;
   end = 0;
   for (int i = 0; i < outputs; ++i) {
     const TriangleTaps<double> taps(from, step, i, length);
-    float* weight = weights.data() + static_cast<size_t>(i) * static_cast<size_t>(count);
+    float* weight = weights.data() + i * static_cast<size_t>(count);
     double sum = 0;
     for (int k = 0; k < count; ++k) sum += taps.weight(k);
     for (int k = 0; k < count; ++k) weight[k] = static_cast<float>(taps.weight(k) / sum);
-    first[static_cast<size_t>(i)] = taps.first;
+    first[i] = taps.first;
     begin = std::min(begin, taps.first);
     end = std::max(end, taps.first + count);
   }
@@ -122,19 +122,18 @@ void ResizeFilter::operator()(const ImageView& image, const Region& region, cons
                   "the window of the image is too small for what is cut from it");
   BRIGHTNET_CHECK(image.channels == out.channels, "a resize keeps the channels");
   const bool grey = image.channels == 1;
-  const size_t values =
-      static_cast<size_t>(image.channels) * static_cast<size_t>(columns_.end - columns_.begin);
+  const size_t values = image.channels * static_cast<size_t>(columns_.end - columns_.begin);
   blended_.resize(values + 1);  // the last pixel of RGB is read with a fourth value
   blended_[values] = 0;
-  const size_t width = static_cast<size_t>(out.width);
+  const size_t width = out.width;
   for (auto* channel : {&red_, &green_, &blue_}) channel->resize(width);
 
   const uint8_t* corner = image.pixels + image.channels * static_cast<ptrdiff_t>(columns_.begin - image.left);
   for (int y = 0; y < out.height; ++y) {
-    const size_t row = static_cast<size_t>(y);
-    const uint8_t* top = corner + static_cast<size_t>(rows_.first[row] - image.top) * image.stride;
-    blend_rows(top, image.stride, rows_.weights.data() + row * static_cast<size_t>(rows_.count), rows_.count,
-               values, blended_.data());
+    const size_t row = y;
+    const uint8_t* top = corner + (rows_.first[row] - image.top) * image.stride;
+    blend_rows(top, image.stride, rows_.weights.data() + row * rows_.count, rows_.count, values,
+               blended_.data());
     if (grey) {
       blend_columns(blended_.data(), columns_, red_.data());
       if (color.changes()) change_exposure(red_.data(), out.width, color);

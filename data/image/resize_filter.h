@@ -37,7 +37,7 @@ struct PixelBlock {
   int channels = 3;
 
   /// The number of bytes of a row's pixels, without the gap to the next row.
-  size_t row_bytes() const { return static_cast<size_t>(channels) * static_cast<size_t>(width); }
+  size_t row_bytes() const { return channels * static_cast<size_t>(width); }
 };
 
 /// All of `pixels`, whose rows follow one another.

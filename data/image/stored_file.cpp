@@ -63,7 +63,7 @@ class OpenFile {
           ::pread(descriptor_, to.data() + done, to.size() - done, static_cast<off_t>(from + done));
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) break;
-      done += static_cast<uint64_t>(count);
+      done += count;
     }
     return done;
   }
@@ -111,7 +111,7 @@ class TarHeader {
     for (const char c : text(at, length)) {
       if (c == ' ') continue;
       if (c < '0' || c > '7') return std::nullopt;
-      value = value * 8 + static_cast<uint64_t>(c - '0');
+      value = value * 8 + (c - '0');
       any = true;
     }
     return any ? std::optional(value) : std::nullopt;
@@ -129,7 +129,7 @@ struct PaxRecords {
       size_t length = 0, digits = 0;
       for (; digits < text.size() && text[digits] >= '0' && text[digits] <= '9' && length <= text.size();
            ++digits)
-        length = length * 10 + static_cast<size_t>(text[digits] - '0');
+        length = length * 10 + (text[digits] - '0');
       if (length <= digits + 1 || length > text.size()) return;
       const std::string_view record = text.substr(digits + 1, length - digits - 2);
       if (record.starts_with("path=")) path = record.substr(5);

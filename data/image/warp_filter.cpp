@@ -46,7 +46,7 @@ void WarpFilter::locate(const Homography& to_image, int row, int width) {
 
 // Splits each place into the nearest pixel whose centre lies above and left of it, and the distance from there.
 void WarpFilter::split(const ImageView& image, int first, int last) {
-  const float last_x = static_cast<float>(image.width - 1), last_y = static_cast<float>(image.height - 1);
+  const float last_x = image.width - 1, last_y = image.height - 1;
   float *x = x_.data(), *y = y_.data();
   int *columns = columns_.data(), *rows = rows_.data();
   int left = image.width, right = 0, top = image.height, bottom = 0;
@@ -73,15 +73,15 @@ void WarpFilter::split(const ImageView& image, int first, int last) {
 }
 
 void WarpFilter::blend(const ImageView& image, int first, int last) {
-  const size_t rows = static_cast<size_t>(image.bottom - image.top);
+  const size_t rows = image.bottom - image.top;
   const uint8_t* end =
       image.pixels + (rows - 1) * image.stride + 3 * static_cast<size_t>(image.right - image.left);
   for (int i = first; i < last; ++i) {
-    const size_t at = static_cast<size_t>(i);
+    const size_t at = i;
     const int column = columns_[at], row = rows_[at];
     const size_t right = column + 1 < image.width ? 3 : 0, below = row + 1 < image.height ? image.stride : 0;
-    const uint8_t* pixel = image.pixels + static_cast<size_t>(row - image.top) * image.stride +
-                           3 * static_cast<size_t>(column - image.left);
+    const uint8_t* pixel =
+        image.pixels + (row - image.top) * image.stride + 3 * static_cast<size_t>(column - image.left);
     uint8_t lower_end[8] = {};
     const uint8_t* lower = pixel + below;
     if (lower + right + 4 > end) {  // the byte after the image's last pixel must not be read
@@ -100,11 +100,11 @@ void WarpFilter::blend(const ImageView& image, int first, int last) {
 
 void WarpFilter::blend_grey(const ImageView& image, int first, int last) {
   for (int i = first; i < last; ++i) {
-    const size_t at = static_cast<size_t>(i);
+    const size_t at = i;
     const int column = columns_[at], row = rows_[at];
     const size_t right = column + 1 < image.width ? 1 : 0, below = row + 1 < image.height ? image.stride : 0;
-    const uint8_t* upper = image.pixels + static_cast<size_t>(row - image.top) * image.stride +
-                           static_cast<size_t>(column - image.left);
+    const uint8_t* upper =
+        image.pixels + (row - image.top) * image.stride + static_cast<size_t>(column - image.left);
     const uint8_t* lower = upper + below;
     const float a = upper[0], b = upper[right], c = lower[0], d = lower[right];
     const float top = a + x_[at] * (b - a), bottom = c + x_[at] * (d - c);
@@ -121,7 +121,7 @@ void WarpFilter::operator()(const ImageView& image, const Homography& to_image, 
   const float left = static_cast<float>(bounds.x), right = static_cast<float>(bounds.br().x);
   const float top = static_cast<float>(bounds.y), bottom = static_cast<float>(bounds.br().y);
   const auto shown = [&](int i) {
-    const size_t at = static_cast<size_t>(i);
+    const size_t at = i;
     return depth_[at] > 0 && x_[at] >= left && x_[at] < right && y_[at] >= top && y_[at] < bottom;
   };
   for (int row = 0; row < out.height; ++row) {
@@ -131,10 +131,8 @@ void WarpFilter::operator()(const ImageView& image, const Homography& to_image, 
     while (first < last && !shown(first)) ++first;
     while (last > first && !shown(last - 1)) --last;
     if (first < last) split(image, first, last);
-    uint8_t* pixels = out.pixels + static_cast<size_t>(row) * out.stride;
-    const auto bytes = [&](int count) {
-      return static_cast<size_t>(out.channels) * static_cast<size_t>(count);
-    };
+    uint8_t* pixels = out.pixels + row * out.stride;
+    const auto bytes = [&](int count) { return out.channels * static_cast<size_t>(count); };
     std::memset(pixels, fill_value, bytes(first));
     std::memset(pixels + bytes(last), fill_value, bytes(out.width - last));
     if (out.channels == 1) {

@@ -8,7 +8,7 @@ namespace brightnet {
 BatchQueue::BatchQueue(Work work, int slots, int workers)
     : work_(std::move(work)), slots_(static_cast<size_t>(slots)) {
   BRIGHTNET_CHECK(slots > 0 && workers >= 0, "a queue needs a slot");
-  threads_.reserve(static_cast<size_t>(workers));
+  threads_.reserve(workers);
   for (int worker = 0; worker < workers; ++worker) threads_.emplace_back(&BatchQueue::run, this, worker);
 }
 
@@ -38,7 +38,7 @@ void BatchQueue::open_batch(std::unique_lock<std::mutex>& lock) {
     work_.batches = batch;
   } else {
     current_slot_ = slot_of(batch);
-    slots_[static_cast<size_t>(current_slot_)] = opened;
+    slots_[current_slot_] = opened;
     next_item_ = 0;
     ++opened_;
   }
@@ -47,7 +47,7 @@ void BatchQueue::open_batch(std::unique_lock<std::mutex>& lock) {
 
 void BatchQueue::make_item(std::unique_lock<std::mutex>& lock, int worker) {
   const int index = current_slot_, item = next_item_++;
-  Slot& slot = slots_[static_cast<size_t>(index)];
+  Slot& slot = slots_[index];
   std::exception_ptr error;
   ++making_;
   lock.unlock();
@@ -89,7 +89,7 @@ int BatchQueue::next() {
     if (opened_ == delivered_ && can_open()) open_batch(lock);
     while (has_items()) make_item(lock, 0);
   }
-  Slot& slot = slots_[static_cast<size_t>(slot_of(delivered_))];
+  Slot& slot = slots_[slot_of(delivered_)];
   const auto at_end = [&] { return delivered_ == work_.batches; };
   batch_there_.wait(lock, [&] { return at_end() || (opened_ > delivered_ && slot.remaining == 0); });
   waited_ += seconds_now() - start;
@@ -106,7 +106,7 @@ void BatchQueue::revise(uint64_t batches, const std::function<bool(uint64_t, uin
   if (change(delivered_, opened_) && opened_ > delivered_) {
     idle_.wait(lock, [this] { return making_ == 0; });
     opened_ = delivered_;
-    next_item_ = slots_[static_cast<size_t>(current_slot_)].items;  // none is left to make
+    next_item_ = slots_[current_slot_].items;  // none is left to make
   }
   revising_ = false;
   work_there_.notify_all();

@@ -59,7 +59,7 @@ class BatchQueue {
     return !opening_ && !revising_ && opened_ < work_.batches && opened_ < released_ + slots_.size();
   }
   bool has_items() const {
-    return !revising_ && opened_ > 0 && next_item_ < slots_[static_cast<size_t>(current_slot_)].items;
+    return !revising_ && opened_ > 0 && next_item_ < slots_[current_slot_].items;
   }
   void open_batch(std::unique_lock<std::mutex>& lock);
   void make_item(std::unique_lock<std::mutex>& lock, int worker);

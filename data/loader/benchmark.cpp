@@ -18,9 +18,7 @@ namespace {
 double processor_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
+  const auto seconds = [](const timeval& time) { return time.tv_sec + 1e-6 * time.tv_usec; };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -78,7 +76,7 @@ PictureBenchmark measure_pictures(const Dataset& dataset, const LoaderBenchmarkO
   double samples = 0;
   const auto take = [&](const Batch& batch) {
     samples += batch.count;
-    result.bytes += static_cast<double>(batch.pictures.bytes);
+    result.bytes += batch.pictures.bytes;
     result.painted += batch.painted;
   };
   result.cached = measure_samples(dataset, options, true, take);

@@ -64,13 +64,13 @@ ImageCache::ImageCache(const Dataset& dataset, uint64_t limit_bytes, cv::Size at
       images_(dataset.images.size()) {}
 
 int ImageCache::reduction(int index) const {
-  const ImageRecord& record = dataset_.images[static_cast<size_t>(index)];
+  const ImageRecord& record = dataset_.images[index];
   // Tiles are decoded at full size: in a reduced picture a tile would begin between two pixels.
   return record.tile ? 1 : jpeg_reduction({record.width, record.height}, at_least_);
 }
 
 ImageWindow ImageCache::get(int index, const cv::Rect2d& needed) {
-  const size_t slot = static_cast<size_t>(index);
+  const size_t slot = index;
   {
     const std::lock_guard lock(mutex_);
     const cv::Mat& kept = images_[slot];
@@ -81,9 +81,8 @@ ImageWindow ImageCache::get(int index, const cv::Rect2d& needed) {
   }
   ++misses_;
   const ImageRecord& record = dataset_.images[slot];
-  const uint64_t reduced = static_cast<uint64_t>(reduction(index));
-  const uint64_t bytes = static_cast<uint64_t>(channels_) * (static_cast<uint64_t>(record.width) / reduced) *
-                         (static_cast<uint64_t>(record.height) / reduced);
+  const uint64_t reduced = reduction(index);
+  const uint64_t bytes = channels_ * (record.width / reduced) * (record.height / reduced);
   const bool room = bytes_ + bytes <= limit_;
   const cv::Rect2d whole(0, 0, 1, 1);
   const DeviceDecoding device{decoder_, decoder_ ? &whole_[slot] : nullptr};
@@ -97,7 +96,7 @@ ImageWindow ImageCache::get(int index, const cv::Rect2d& needed) {
 void ImageCache::keep(int index, const cv::Mat& image) {
   const uint64_t bytes = image.total() * image.elemSize();
   const std::lock_guard lock(mutex_);
-  cv::Mat& place = images_[static_cast<size_t>(index)];
+  cv::Mat& place = images_[index];
   if (!place.empty() || bytes_ + bytes > limit_) return;  // another thread may have cached it
   place = image;
   bytes_ += bytes;

@@ -69,7 +69,7 @@ cv::Size needed_size(const Loader::Setup& setup) {
     height = std::max(height, turns ? size.longer() : size.height);
   }
   const auto needed = [&](int side) {
-    return static_cast<int>(std::ceil(static_cast<float>(side) / smallest_crop(setup.augment)));
+    return static_cast<int>(std::ceil(side / smallest_crop(setup.augment)));
   };
   return {needed(width), needed(height)};
 }
@@ -88,8 +88,7 @@ size_t batch_bytes(const Loader::Setup& setup) {
   const InputSize& size = *std::max_element(setup.sizes.begin(), setup.sizes.end());
   if (setup.pictures) return layout_of(setup, size).bytes();
   const auto largest = size.pixels();
-  return static_cast<size_t>(setup.channels) * static_cast<size_t>(largest) *
-         static_cast<size_t>(setup.batch);
+  return setup.channels * static_cast<size_t>(largest) * setup.batch;
 }
 
 uint64_t cache_bytes(float mebibytes) {
@@ -101,7 +100,7 @@ uint64_t cache_bytes(float mebibytes) {
 RunEnd end_of(const Loader::Setup& setup, uint64_t steps_per_epoch) {
   if (setup.end) return *setup.end;
   const uint64_t batches = setup.epochs * steps_per_epoch;
-  const double plain = static_cast<double>(setup.augment.whole_images()) * static_cast<double>(batches);
+  const double plain = static_cast<double>(setup.augment.whole_images()) * batches;
   return {batches, batches - static_cast<uint64_t>(plain + 1e-3)};
 }
 
@@ -173,16 +172,12 @@ class Loader::Implementation {
       makers_.push_back(std::make_unique<SampleMaker>(*setup_.dataset, setup_.augment, cache_));
     for (Slot& slot : slots_) {
       slot.memory = buffers_->get();
-      slot.batch.truths.resize(static_cast<size_t>(setup_.batch));
+      slot.batch.truths.resize(setup_.batch);
     }
     BatchQueue::Work work;
     work.batches = batches_until(end_);
-    work.open = [this](uint64_t batch, int slot) {
-      return open(first_step_ + batch, slots_[static_cast<size_t>(slot)]);
-    };
-    work.make = [this](int slot, int item, int worker) {
-      make(slots_[static_cast<size_t>(slot)], item, worker);
-    };
+    work.open = [this](uint64_t batch, int slot) { return open(first_step_ + batch, slots_[slot]); };
+    work.make = [this](int slot, int item, int worker) { make(slots_[slot], item, worker); };
     queue_ = std::make_unique<BatchQueue>(std::move(work), static_cast<int>(slots_.size()), workers);
   }
 
@@ -191,7 +186,7 @@ class Loader::Implementation {
 
   const Batch* next() {
     const int slot = queue_->next();
-    current_ = slot < 0 ? nullptr : &slots_[static_cast<size_t>(slot)];
+    current_ = slot < 0 ? nullptr : &slots_[slot];
     if (!current_) return nullptr;
     if (setup_.pictures) {
       current_->batch.pictures = current_->block.pictures();
@@ -255,28 +250,28 @@ class Loader::Implementation {
   }
 
   void make(Slot& slot, int item, int worker) {
-    const SamplePosition& sample = slot.samples[static_cast<size_t>(item)];
+    const SamplePosition& sample = slot.samples[item];
     Batch& batch = slot.batch;
     const InputSize size(batch.height, batch.width);
     const SampleName name{setup_.seed,  sample.epoch, sample.position,
                           sample.image, slot.plain,   sample.nearby};
-    SampleMaker& maker = *makers_[static_cast<size_t>(worker)];
-    std::vector<Truth>& truths = batch.truths[static_cast<size_t>(item)];
+    SampleMaker& maker = *makers_[worker];
+    std::vector<Truth>& truths = batch.truths[item];
     if (setup_.pictures) {
       if (!maker.make(name, size, slot.block, item, truths)) ++slot.painted;
       return;
     }
-    const size_t bytes = static_cast<size_t>(setup_.channels) * static_cast<size_t>(size.pixels());
-    maker.make(name, size, batch.pixels + static_cast<size_t>(item) * bytes, truths);
+    const size_t bytes = setup_.channels * static_cast<size_t>(size.pixels());
+    maker.make(name, size, batch.pixels + item * bytes, truths);
   }
 
   // The input size of a batch. It depends only on the step, so it is the same on every rank and after resuming.
   const InputSize& size_at(uint64_t step, const RunEnd& end) const {
     if (!end.larger_from.empty()) {
       const auto reached = std::upper_bound(end.larger_from.begin(), end.larger_from.end(), step);
-      return setup_.sizes[static_cast<size_t>(reached - end.larger_from.begin())];
+      return setup_.sizes[reached - end.larger_from.begin()];
     }
-    const uint64_t block = step / static_cast<uint64_t>(setup_.size_every);
+    const uint64_t block = step / setup_.size_every;
     Random random(setup_.seed, Purpose::size, 0, block);
     return setup_.sizes[random.below(static_cast<uint32_t>(setup_.sizes.size()))];
   }

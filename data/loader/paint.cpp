@@ -11,7 +11,7 @@ namespace {
 
 // The pixels along one axis whose centres lie in [offset, offset + scale · length), within [low, high).
 std::pair<int, int> covered(float scale, float offset, int length, int low, int high) {
-  const float a = offset, b = offset + scale * static_cast<float>(length);
+  const float a = offset, b = offset + scale * length;
   // Clamped while still a float, since a placement may reach farther than an int can hold.
   const auto pixel = [&](float edge) {
     return static_cast<int>(
@@ -90,11 +90,9 @@ double reduction_for(double step) {
 void transpose(const PixelBlock& from, const PixelBlock& to) {
   const auto channels = static_cast<size_t>(to.channels);
   for (int y = 0; y < to.height; ++y) {
-    uint8_t* row = to.pixels + static_cast<size_t>(y) * to.stride;
-    const uint8_t* column = from.pixels + channels * static_cast<size_t>(y);
-    for (int x = 0; x < to.width; ++x)
-      std::memcpy(row + channels * static_cast<size_t>(x), column + static_cast<size_t>(x) * from.stride,
-                  channels);
+    uint8_t* row = to.pixels + y * to.stride;
+    const uint8_t* column = from.pixels + channels * y;
+    for (int x = 0; x < to.width; ++x) std::memcpy(row + channels * x, column + x * from.stride, channels);
   }
 }
 
@@ -103,14 +101,14 @@ Homography scaled(double x, double y, const Homography& map) {
 }
 
 PixelBlock workspace(std::vector<uint8_t>& memory, cv::Size size, int channels) {
-  memory.resize(static_cast<size_t>(channels) * static_cast<size_t>(size.area()));
+  memory.resize(channels * static_cast<size_t>(size.area()));
   return dense_block(memory.data(), size.width, size.height, channels);
 }
 
 /// Blends an image's pixels of placed.seen with those that are there.
 void blend(const PixelBlock& own, const PlacedImage& placed, const PixelBlock& out) {
   for (int y = 0; y < out.height; ++y) {
-    const size_t row = static_cast<size_t>(y), channels = static_cast<size_t>(out.channels);
+    const size_t row = y, channels = out.channels;
     const uint8_t* from = own.pixels + row * own.stride;
     uint8_t* to = out.pixels + row * out.stride;
     switch (placed.blend) {
@@ -131,7 +129,7 @@ void blend(const PixelBlock& own, const PlacedImage& placed, const PixelBlock& o
 PixelBlock block(const PixelBlock& whole, const cv::Rect& part) {
   PixelBlock block = whole;
   block.width = part.x;
-  block.pixels += static_cast<size_t>(part.y) * whole.stride + block.row_bytes();
+  block.pixels += part.y * whole.stride + block.row_bytes();
   block.width = part.width;
   block.height = part.height;
   return block;
@@ -139,7 +137,7 @@ PixelBlock block(const PixelBlock& whole, const cv::Rect& part) {
 
 void fill(const PixelBlock& out) {
   for (int y = 0; y < out.height; ++y) {
-    std::memset(out.pixels + static_cast<size_t>(y) * out.stride, fill_value, out.row_bytes());
+    std::memset(out.pixels + y * out.stride, fill_value, out.row_bytes());
   }
 }
 
@@ -153,8 +151,8 @@ SampledImage Painter::read(const PlacedImage& placed) {
   if (!turned) return read_warped(image, map, part);
   // Painted with x and y exchanged, in coordinates that begin at the part.
   Placement exchanged = *turned;
-  exchanged.offset_x -= static_cast<float>(part.y);
-  exchanged.offset_y -= static_cast<float>(part.x);
+  exchanged.offset_x -= part.y;
+  exchanged.offset_y -= part.x;
   SampledImage read = read_straight(image, exchanged, {0, 0, part.height, part.width});
   read.sampling = Sampling::turned;
   return read;
@@ -169,7 +167,7 @@ ImageWindow Painter::read_window(int image, const cv::Rect2d& needed) {
 }
 
 SampledImage Painter::read_straight(int image, const Placement& placement, const cv::Rect& part) {
-  const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
+  const ImageRecord& record = dataset_.images[image];
   SampledImage sampled;
   sampled.target = part.size();
   const auto [left, right] =
@@ -181,7 +179,7 @@ SampledImage Painter::read_straight(int image, const Placement& placement, const
   sampled.shown = shown - part.tl();
 
   const auto back = [](int pixel, float scale, float offset) {
-    return (static_cast<double>(pixel) - static_cast<double>(offset)) / static_cast<double>(scale);
+    return (pixel - static_cast<double>(offset)) / static_cast<double>(scale);
   };
   const Region region{back(left, placement.scale_x, placement.offset_x),
                       back(top, placement.scale_y, placement.offset_y),
@@ -195,7 +193,7 @@ SampledImage Painter::read_straight(int image, const Placement& placement, const
 }
 
 SampledImage Painter::read_warped(int image, const Homography& map, const cv::Rect& part) {
-  const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
+  const ImageRecord& record = dataset_.images[image];
   const cv::Rect2d whole(0, 0, record.width, record.height);
   const auto visible = project(map, corners_of(whole), cv::Rect2d(part));
   if (visible.size() < 3) return {};

@@ -54,8 +54,8 @@ std::optional<cv::Point2f> find_place(Random& random, const cv::Rect2f& box, con
 
 // The whole pixels that the image covers.
 cv::Rect covered_pixels(const ImageRecord& record, const Placement& placement) {
-  const float a = placement.offset_x, b = a + placement.scale_x * static_cast<float>(record.width);
-  const float c = placement.offset_y, d = c + placement.scale_y * static_cast<float>(record.height);
+  const float a = placement.offset_x, b = a + placement.scale_x * record.width;
+  const float c = placement.offset_y, d = c + placement.scale_y * record.height;
   const auto up = [](float edge) { return static_cast<int>(std::ceil(edge - 1e-3f)); };
   const auto down = [](float edge) { return static_cast<int>(std::floor(edge + 1e-3f)); };
   return {cv::Point(up(std::min(a, b)), up(c)), cv::Point(down(std::max(a, b)), down(d))};
@@ -87,7 +87,7 @@ void ObjectPaster::operator()(Random& random, std::span<const uint32_t> nearby, 
 
 void ObjectPaster::paste_one(Random& random, int image, const InputSize& size,
                              std::vector<PlacedImage>& images, std::vector<Truth>& truths) const {
-  const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
+  const ImageRecord& record = dataset_.images[image];
   if (record.annotations.empty()) return;
   const Annotation& object =
       record.annotations[random.below(static_cast<uint32_t>(record.annotations.size()))];

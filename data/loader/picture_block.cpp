@@ -60,8 +60,7 @@ Stroke& PictureBlock::add_stroke(int picture) {
   int& count = reinterpret_cast<int*>(memory_)[picture];
   BRIGHTNET_CHECK(count < layout_.most_strokes, "a picture has more strokes than there is room for");
   auto* const strokes = reinterpret_cast<Stroke*>(memory_ + layout_.strokes_at());
-  return strokes[static_cast<size_t>(picture) * static_cast<size_t>(layout_.most_strokes) +
-                 static_cast<size_t>(count++)];
+  return strokes[picture * static_cast<size_t>(layout_.most_strokes) + (count++)];
 }
 
 void PictureBlock::add(int picture, const PlacedImage& placed, const SampledImage& read) {
@@ -71,7 +70,7 @@ void PictureBlock::add(int picture, const PlacedImage& placed, const SampledImag
   stroke.at = used_.fetch_add(read.window_bytes());
   add_stroke(picture) = stroke;
   const cv::Mat& pixels = read.window.pixels;
-  const size_t row_bytes = static_cast<size_t>(pixels.cols) * pixels.elemSize();
+  const size_t row_bytes = pixels.cols * pixels.elemSize();
   std::byte* to = memory_ + layout_.pixels_at() + stroke.at;
   for (int y = 0; y < pixels.rows; ++y, to += row_bytes) std::memcpy(to, pixels.ptr(y), row_bytes);
 }
@@ -80,7 +79,7 @@ PixelBlock PictureBlock::add_painted(int picture, const InputSize& size, int cha
   Stroke stroke;
   stroke.right = stroke.shown_right = stroke.width = stroke.window_width = size.width;
   stroke.bottom = stroke.shown_bottom = stroke.height = size.height;
-  const size_t bytes = static_cast<size_t>(channels) * static_cast<size_t>(size.pixels());
+  const size_t bytes = channels * static_cast<size_t>(size.pixels());
   stroke.at = used_.fetch_add(bytes);
   add_stroke(picture) = stroke;
   return dense_block(reinterpret_cast<uint8_t*>(memory_ + layout_.pixels_at() + stroke.at), size.width,

@@ -25,7 +25,7 @@ std::vector<cv::Rect> objects_in(const cv::Rect& part, std::span<const Truth> tr
   for (const Truth& truth : truths) {
     const Box& box = truth.box;
     const auto pixel = [](float place, int size, int corner) {
-      return static_cast<int>(std::lround(place * static_cast<float>(size))) - corner;
+      return static_cast<int>(std::lround(place * size)) - corner;
     };
     objects.emplace_back(cv::Point(pixel(box.x - box.w / 2, whole.width, part.x),
                                    pixel(box.y - box.h / 2, whole.height, part.y)),
@@ -141,7 +141,7 @@ int SampleMaker::draw_other(Random& choices, const SampleName& name) const {
 
 SampleMaker::Drawn SampleMaker::draw_map(Streams& streams, int image, bool plain,
                                          const InputSize& size) const {
-  const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
+  const ImageRecord& record = dataset_.images[image];
   ImageDraw draw = draw_image(streams.changes, options_);
   if (plain) draw.left = draw.right = draw.top = draw.bottom = 0;
   const Placement placement = place_crop(draw, record.width, record.height, size, options_.letterbox);
@@ -162,7 +162,7 @@ void SampleMaker::draw_picture(Streams& streams, const SampleName& name, const I
   const cv::Point centre = draw_mosaic_centre(streams.choices, size);
   for (int index = 0; index < images_of_mosaic; ++index) {
     if (index > 0) image = draw_other(streams.choices, name);
-    const ImageRecord& record = dataset_.images[static_cast<size_t>(image)];
+    const ImageRecord& record = dataset_.images[image];
     Drawn drawn = draw_map(streams, image, false, size);
     drawn.map = move_to_quadrant(drawn.map, record.width, record.height, index, centre, size);
     place(streams, image, drawn, mosaic_quadrant(index, centre, size), size, truths);
@@ -174,8 +174,8 @@ void SampleMaker::place(Streams& streams, int image, const Drawn& drawn, const c
   PlacedImage& placed = images_.emplace_back(
       PlacedImage{.image = image, .map = drawn.map, .part = part, .seen = part, .color = drawn.color});
   const size_t earlier = truths.size();
-  place_boxes(dataset_.images[static_cast<size_t>(image)].annotations, drawn.map, options_.warped_boxes,
-              edges_of(part), size, options_.min_visible, truths);
+  place_boxes(dataset_.images[image].annotations, drawn.map, options_.warped_boxes, edges_of(part), size,
+              options_.min_visible, truths);
   if (!has_pixels_) return;
   placed.pixels = draw_pixels(streams.pixels, options_);
   const std::span<const Truth> own = std::span(truths).subspan(earlier);

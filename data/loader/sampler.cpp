@@ -30,8 +30,8 @@ Sampler::Sampler(int images, int batch, RankPart part, uint64_t seed, uint64_t s
   BRIGHTNET_CHECK(part.ranks > 0 && part.rank >= 0 && part.rank < part.ranks, "no such rank");
   BRIGHTNET_CHECK(runs_.first.empty() || (runs_.first[0] == 0 && runs_.buffer > 0),
                   "runs begin at the first image and need a buffer");
-  const uint64_t global = static_cast<uint64_t>(batch) * static_cast<uint64_t>(part.ranks);
-  if (pads_) steps_ = (static_cast<uint64_t>(images) + global - 1) / global;
+  const uint64_t global = batch * static_cast<uint64_t>(part.ranks);
+  if (pads_) steps_ = (images + global - 1) / global;
 }
 
 std::vector<uint32_t> Sampler::order_of_runs(Random& random) const {
@@ -59,7 +59,7 @@ const std::vector<uint32_t>& Sampler::permutation(uint64_t epoch, uint64_t round
   Random random(seed_, Purpose::order, epoch, round);
   std::vector<uint32_t> order;
   if (runs_.first.empty()) {
-    order.resize(static_cast<size_t>(images_));
+    order.resize(images_);
     std::iota(order.begin(), order.end(), 0u);
     shuffle(order, random);
   } else {
@@ -79,10 +79,9 @@ std::span<const uint32_t> Sampler::nearby(uint64_t place) const {
 
 void Sampler::batch(uint64_t epoch, uint64_t step, std::vector<SamplePosition>& samples) {
   samples.clear();
-  const uint64_t images = static_cast<uint64_t>(images_);
-  const uint64_t first = (step * static_cast<uint64_t>(part_.ranks) + static_cast<uint64_t>(part_.rank)) *
-                         static_cast<uint64_t>(batch_);
-  for (uint64_t position = first; position < first + static_cast<uint64_t>(batch_); ++position) {
+  const uint64_t images = images_;
+  const uint64_t first = (step * part_.ranks + part_.rank) * batch_;
+  for (uint64_t position = first; position < first + batch_; ++position) {
     const uint64_t round = pads_ ? 0 : position / images, place = position % images;
     const auto& order = permutation(epoch, round);
     SamplePosition sample{epoch, position, static_cast<int>(order[place]), !pads_ || position < images};

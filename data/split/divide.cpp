@@ -54,7 +54,7 @@ std::vector<std::vector<Member>> gather_classes(const Dataset& dataset, std::vec
   std::vector<std::vector<Member>> classes(dataset.classes.size());
   for (size_t i = 0; i < group_of.size(); ++i) {
     for (const Annotation& a : dataset.images[i].annotations)
-      classes[static_cast<size_t>(a.class_id)].push_back({&groups[group_of[i]], 1});
+      classes[a.class_id].push_back({&groups[group_of[i]], 1});
   }
   for (auto& members : classes) {
     sort_by_place(members);

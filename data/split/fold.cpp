@@ -58,7 +58,7 @@ FoldData read_fold(const DataOptions& options) {
   Dataset all = read_splits(options, splits).dataset;
   number_anew_unless_unique(all.images);
   const auto count = static_cast<size_t>(options.fold.count);
-  const DivideOptions equal{.shares = std::vector<double>(count, 1.0 / static_cast<double>(count))};
+  const DivideOptions equal{.shares = std::vector<double>(count, 1.0 / count)};
   const Division division = divide(all, image_contents(all.images), equal);
   if (std::set<size_t>(division.part.begin(), division.part.end()).size() < count) {
     const std::set<size_t> groups(division.group.begin(), division.group.end());

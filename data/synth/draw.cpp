@@ -110,15 +110,14 @@ class Scene {
 
  private:
   cv::Point2f any_point() {
-    const auto width = static_cast<float>(bounds_.width), height = static_cast<float>(bounds_.height);
+    const auto width = static_cast<float>(bounds_.width), height = bounds_.height;
     return cv::Point2f(random_.uniform(0, width), random_.uniform(0, height));
   }
 
   float any_radius() {
     const auto wanted = static_cast<float>(options_.object_size);
     if (wanted > 0) return 0.5f * wanted * std::exp(random_.uniform(std::log(0.7f), std::log(1.4f)));
-    return static_cast<float>(options_.size) * 0.5f *
-           std::exp(random_.uniform(std::log(0.11f), std::log(0.5f)));
+    return options_.size * 0.5f * std::exp(random_.uniform(std::log(0.11f), std::log(0.5f)));
   }
 
   void add_blot() {
@@ -128,7 +127,7 @@ class Scene {
     const int lobes = 6 + static_cast<int>(random_.below(5));
     Contour ragged;
     for (int i = 0; i < 4 * lobes; ++i) {
-      const float angle = pi * static_cast<float>(i) / static_cast<float>(2 * lobes);
+      const float angle = pi * i / (2 * lobes);
       const float r = radius * random_.uniform(0.35f, 1.0f);
       ragged.emplace_back(centre.x + r * std::cos(angle), centre.y + r * std::sin(angle));
     }
@@ -147,13 +146,12 @@ class Scene {
       for (int x = 0; x < frame.width; ++x) {
         if (mask.at<float>(y, x) < 0.5f) continue;
         ++area;
-        if (const int16_t other = below.at<int16_t>(y, x); other >= 0) ++lost[static_cast<size_t>(other)];
+        if (const int16_t other = below.at<int16_t>(y, x); other >= 0) ++lost[other];
       }
     }
     if (area < 12) return false;
     for (size_t i = 0; i < area_.size(); ++i) {
-      if (static_cast<float>(visible_[i] - lost[i]) < kept_visible * static_cast<float>(area_[i]))
-        return false;
+      if (static_cast<float>(visible_[i] - lost[i]) < kept_visible * area_[i]) return false;
     }
     for (size_t i = 0; i < area_.size(); ++i) visible_[i] -= lost[i];
     owner_(frame).setTo(static_cast<double>(area_.size()), mask >= 0.5);
@@ -179,8 +177,8 @@ class Scene {
     const float dx = std::cos(angle) * strength / radius, dy = std::sin(angle) * strength / radius;
     for (int y = 0; y < fill.rows; ++y) {
       for (int x = 0; x < fill.cols; ++x) {
-        const float fx = static_cast<float>(x) - 0.5f * static_cast<float>(fill.cols);
-        const float fy = static_cast<float>(y) - 0.5f * static_cast<float>(fill.rows);
+        const float fx = x - 0.5f * fill.cols;
+        const float fy = y - 0.5f * fill.rows;
         fill.at<Colour>(y, x) *= 1 + dx * fx + dy * fy;
       }
     }
@@ -220,8 +218,8 @@ class Scene {
     const float dx = std::cos(angle) * strength, dy = std::sin(angle) * strength;
     for (int y = 0; y < pixels_.rows; ++y) {
       for (int x = 0; x < pixels_.cols; ++x) {
-        const float fx = (static_cast<float>(x) + 0.5f) / static_cast<float>(pixels_.cols) - 0.5f;
-        const float fy = (static_cast<float>(y) + 0.5f) / static_cast<float>(pixels_.rows) - 0.5f;
+        const float fx = (x + 0.5f) / pixels_.cols - 0.5f;
+        const float fy = (y + 0.5f) / pixels_.rows - 0.5f;
         pixels_.at<Colour>(y, x) *= level * (1 + dx * fx + dy * fy);
       }
     }
@@ -235,7 +233,7 @@ class Scene {
       for (int i = 0; i < 3 * pixels_.cols; ++i) {
         const uint32_t bits = random_();
         const uint32_t sum = (bits & 255) + ((bits >> 8) & 255) + ((bits >> 16) & 255) + (bits >> 24);
-        row[i] += scale * (static_cast<float>(sum) - 510.0f);
+        row[i] += scale * (sum - 510.0f);
       }
     }
   }

@@ -15,7 +15,7 @@ constexpr int subpixels = 4;  // antialiasing: shapes are drawn this many times 
 Contour star_polygon(int points, float inner) {
   Contour contour;
   for (int i = 0; i < 2 * points; ++i) {
-    const float angle = pi * static_cast<float>(i) / static_cast<float>(points);
+    const float angle = pi * i / points;
     const float radius = i % 2 == 0 ? 1 : inner;
     contour.emplace_back(radius * std::sin(angle), -radius * std::cos(angle));
   }
@@ -25,7 +25,7 @@ Contour star_polygon(int points, float inner) {
 Contour circle_polygon(float radius) {
   Contour contour;
   for (int i = 0; i < 96; ++i) {
-    const float angle = 2 * pi * static_cast<float>(i) / 96;
+    const float angle = 2 * pi * i / 96;
     contour.emplace_back(radius * std::cos(angle), radius * std::sin(angle));
   }
   return contour;
@@ -79,8 +79,7 @@ cv::Mat coverage(const std::vector<Contour>& contours, cv::Rect frame) {
     for (const auto& p : contour) {
       // OpenCV's pixel centres are at whole coordinates, ours at halves.
       const auto fixed = [](float v) { return cvRound((v * subpixels - 0.5f) * (1 << fraction_bits)); };
-      polygon.emplace_back(fixed(p.x - static_cast<float>(frame.x)),
-                           fixed(p.y - static_cast<float>(frame.y)));
+      polygon.emplace_back(fixed(p.x - frame.x), fixed(p.y - frame.y));
     }
   }
   cv::Mat large = cv::Mat::zeros(frame.height * subpixels, frame.width * subpixels, CV_8U);

@@ -62,7 +62,7 @@ std::string label_text(const SynthImage& image) {
   std::ostringstream text;
   text.setf(std::ios::fixed);
   text.precision(6);
-  const auto width = static_cast<float>(image.pixels.cols), height = static_cast<float>(image.pixels.rows);
+  const auto width = static_cast<float>(image.pixels.cols), height = image.pixels.rows;
   for (const auto& a : image.annotations) {
     text << a.class_id << ' ' << (a.x1 + a.x2) / 2 / width << ' ' << (a.y1 + a.y2) / 2 / height << ' '
          << (a.x2 - a.x1) / width << ' ' << (a.y2 - a.y1) / height << '\n';
@@ -112,8 +112,7 @@ std::string description(const SynthOptions& options, const fs::path& folder) {
        << image_size(options).height << " pixels, " << options.min_objects << " to " << options.max_objects
        << " objects.\n"
        << "format: yolo\nroot: " << root.c_str() << "\ntrain: images/train\nval: images/val\nclasses: [";
-  for (int i = 0; i < options.classes; ++i)
-    text << (i ? ", " : "") << synth_class_names()[static_cast<size_t>(i)];
+  for (int i = 0; i < options.classes; ++i) text << (i ? ", " : "") << synth_class_names()[i];
   text << "]\n";
   return text.str();
 }

@@ -43,13 +43,13 @@ cv::Mat cloud(Random& random, cv::Size size) {
 /// Waves along a random direction, bent by noise: wood, cloth, ripples.
 cv::Mat waves(Random& random, cv::Size size) {
   const float angle = random.uniform(0, pi);
-  const float frequency = random.uniform(4, 22) * 2 * pi / static_cast<float>(size.width);
+  const float frequency = random.uniform(4, 22) * 2 * pi / size.width;
   const float bend = random.uniform(0, 6);
   cv::Mat field = smooth_noise(random, size, 4);
   for (int y = 0; y < size.height; ++y) {
     float* row = field.ptr<float>(y);
     for (int x = 0; x < size.width; ++x) {
-      const float along = std::cos(angle) * static_cast<float>(x) + std::sin(angle) * static_cast<float>(y);
+      const float along = std::cos(angle) * x + std::sin(angle) * y;
       row[x] = 0.5f + 0.5f * std::sin(frequency * along + bend * row[x]);
     }
   }

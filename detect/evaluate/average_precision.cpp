@@ -20,11 +20,11 @@ struct Curve {
   }
   /// The envelope's precision at a recall of at least `recall`; 0 if that is not reached.
   double at_recall(double recall) const {
-    auto k = static_cast<size_t>(std::max(0.0, std::floor(recall * static_cast<double>(truths)) - 1));
-    while (k < precision.size() && static_cast<double>(k + 1) / static_cast<double>(truths) < recall) ++k;
+    auto k = static_cast<size_t>(std::max(0.0, std::floor(recall * truths) - 1));
+    while (k < precision.size() && (k + 1) / static_cast<double>(truths) < recall) ++k;
     return k < precision.size() ? precision[k] : 0;
   }
-  double recall() const { return static_cast<double>(precision.size()) / static_cast<double>(truths); }
+  double recall() const { return precision.size() / static_cast<double>(truths); }
 };
 
 /// `classify` returns 1 for a true positive, -1 for a false positive and 0 for a detection not counted.
@@ -37,8 +37,7 @@ Curve trace_curve(std::span<const MatchRecord> sorted, int64_t truths, Classify&
     const int verdict = classify(record);
     counted += verdict != 0;
     if (verdict > 0) {
-      curve.precision.push_back(static_cast<double>(curve.precision.size() + 1) /
-                                static_cast<double>(counted));
+      curve.precision.push_back((curve.precision.size() + 1) / static_cast<double>(counted));
     }
   }
   curve.make_envelope();
@@ -56,14 +55,14 @@ int voc_verdict(const MatchRecord& record) {
 
 PrecisionCurve sample(const Curve& curve) {
   PrecisionCurve sampled;
-  for (size_t i = 0; i < sampled.size(); ++i) sampled[i] = curve.at_recall(static_cast<double>(i) * 0.01);
+  for (size_t i = 0; i < sampled.size(); ++i) sampled[i] = curve.at_recall(i * 0.01);
   return sampled;
 }
 
 double mean(const PrecisionCurve& curve) {
   double sum = 0;
   for (double precision : curve) sum += precision;
-  return sum / static_cast<double>(curve.size());
+  return sum / curve.size();
 }
 
 /// Mean recall over the thresholds with at most `max_detections` per image.
@@ -74,14 +73,14 @@ double average_recall(std::span<const MatchRecord> records, int64_t truths, int 
       right += coco_verdict(record, coco_bit(area_all, t), max_detections) > 0;
     }
   }
-  return static_cast<double>(right) / static_cast<double>(truths * coco_thresholds);
+  return right / static_cast<double>(truths * coco_thresholds);
 }
 
 void score_voc(std::span<const MatchRecord> sorted, int64_t truths, ClassScores& scores) {
   if (truths == 0) return;
   const Curve curve = trace_curve(sorted, truths, voc_verdict);
   scores.voc_AP50 = scores.voc_AP50_11point = 0;
-  for (double precision : curve.precision) scores.voc_AP50 += precision / static_cast<double>(truths);
+  for (double precision : curve.precision) scores.voc_AP50 += precision / truths;
   for (int i = 0; i <= 10; ++i) scores.voc_AP50_11point += curve.at_recall(i / 10.0) / 11;
 }
 
@@ -129,16 +128,15 @@ OperatingPoint best_f1(std::span<const MatchRecord> sorted, int64_t truths) {
     counted += verdict != 0;
     // A threshold cannot separate equal scores, so only the last of them is a candidate.
     if (right == 0 || (i + 1 < sorted.size() && sorted[i + 1].score == sorted[i].score)) continue;
-    const double f1 = 2 * static_cast<double>(right) / static_cast<double>(counted + truths);
+    const double f1 = 2 * static_cast<double>(right) / (counted + truths);
     if (f1 <= best.f1) continue;
-    best = {static_cast<double>(right) / static_cast<double>(counted),
-            static_cast<double>(right) / static_cast<double>(truths), f1, sorted[i].score};
+    best = {right / static_cast<double>(counted), right / static_cast<double>(truths), f1, sorted[i].score};
   }
   return best;
 }
 
 double ScoreCurves::f1(int point) const {
-  const double p = precision[static_cast<size_t>(point)], r = recall[static_cast<size_t>(point)];
+  const double p = precision[point], r = recall[point];
   return p + r > 0 ? 2 * p * r / (p + r) : 0;
 }
 
@@ -155,8 +153,8 @@ ScoreCurves over_scores(std::span<const MatchRecord> sorted, int64_t truths) {
       counted += verdict != 0;
     }
     const auto at = static_cast<size_t>(point);
-    curves.precision[at] = counted > 0 ? static_cast<float>(right) / static_cast<float>(counted) : 1;
-    curves.recall[at] = static_cast<float>(right) / static_cast<float>(truths);
+    curves.precision[at] = counted > 0 ? right / static_cast<float>(counted) : 1;
+    curves.recall[at] = right / static_cast<float>(truths);
   }
   return curves;
 }

@@ -15,7 +15,7 @@ void ConfusionMatrix::add(std::span<const ScoredBox> detections, std::span<const
   for (size_t d = 0; d < detections.size(); ++d) {
     if (verdicts.detections[d] == Verdict::not_counted) continue;
     const int truth = verdicts.truth_of[d];
-    count(detections[d].class_id, truth < 0 ? classes : truths[static_cast<size_t>(truth)].class_id);
+    count(detections[d].class_id, truth < 0 ? classes : truths[truth].class_id);
   }
   for (size_t t = 0; t < truths.size(); ++t) {
     if (verdicts.truths[t] == Verdict::missed) count(classes, truths[t].class_id);

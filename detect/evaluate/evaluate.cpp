@@ -35,7 +35,7 @@ bool see_once(InferenceEngine& engine, const Dataset& dataset, std::vector<int> 
   Pipeline pipeline(engine, fit, options, truths);
   return pipeline.run(source, [&](const FoundObjects& found) {
     const int image = found.frame.record;
-    if (losses) (*losses)[static_cast<size_t>(image / part.ranks)] = found.loss;
+    if (losses) (*losses)[image / part.ranks] = found.loss;
     return sink(image, found.boxes);
   });
 }
@@ -92,7 +92,7 @@ bool share(DetectionEvaluator& evaluator, bool whole, const EvaluationRanks& ran
   if (std::any_of(all.begin(), all.end(), [](const auto& of_rank) { return of_rank[0] != '+'; }))
     return false;
   for (int rank = 0; rank < ranks.part.ranks; ++rank) {
-    if (rank != ranks.part.rank) evaluator.merge(std::string_view(all[static_cast<size_t>(rank)]).substr(1));
+    if (rank != ranks.part.rank) evaluator.merge(std::string_view(all[rank]).substr(1));
   }
   return true;
 }
@@ -129,7 +129,7 @@ std::optional<Metrics> evaluate(InferenceEngine& engine, const Dataset& dataset,
   const bool wants_loss = engine.computes_loss();
   std::vector<YoloLoss> losses;
   const auto add = [&](int index, std::span<const ScoredBox> boxes) {
-    const ImageRecord& record = dataset.images[static_cast<size_t>(index)];
+    const ImageRecord& record = dataset.images[index];
     evaluator.add(record.id, boxes, record.annotations);
     return !sink || sink(index, boxes);
   };

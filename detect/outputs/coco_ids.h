@@ -26,7 +26,7 @@ class CocoIds {
   /// `place`: of the frame among what the source hands out, from 1. Throws InputError for an image that the
   /// annotations do not have.
   int64_t image(const Frame& frame, int64_t place) const;
-  int64_t category(int class_id) const { return categories_[static_cast<size_t>(class_id)]; }
+  int64_t category(int class_id) const { return categories_[class_id]; }
 
  private:
   std::filesystem::path annotations_;      // empty: none

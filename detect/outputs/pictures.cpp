@@ -38,7 +38,7 @@ class CropOutput : public DetectionOutput {
       const cv::Rect inside = cv::Rect(begin, end) & cv::Rect(0, 0, image.cols, image.rows);
       ++k;
       if (inside.empty()) continue;
-      const std::string name = as_folder(class_names_[static_cast<size_t>(box.class_id)]);
+      const std::string name = as_folder(class_names_[box.class_id]);
       prepare_folder(folder_ / name, "--out");
       const std::string file = fmt::format("{}/{}_{}.jpg", name, found.frame.name, k);
       files_.write(file, [&](const fs::path& place) { write_image(place, image(inside)); });

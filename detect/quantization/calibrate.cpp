@@ -34,10 +34,10 @@ struct Parts {
       const int input = convolutions[i] ? model.layers[i].inputs[0] : network_input;
       if (input == network_input) continue;
       needed.insert(of(input));
-      readers[static_cast<size_t>(input)].push_back(static_cast<int>(i));
+      readers[input].push_back(static_cast<int>(i));
     }
   }
-  int of(int layer) const { return ranges[static_cast<size_t>(layer + 1)]; }
+  int of(int layer) const { return ranges[layer + 1]; }
 };
 
 /// What the ranges are chosen from: first the extremes of all values, then, in a second pass, their distribution.
@@ -55,15 +55,14 @@ class ValueObserver : public LayerObserver {
   void begin(Pass pass) { pass_ = pass; }
 
   void before_activation(int layer, const Tensor& y) override {
-    if (parts_.convolutions[static_cast<size_t>(layer)]) see(before[static_cast<size_t>(layer)], y);
+    if (parts_.convolutions[layer]) see(before[layer], y);
   }
   void output(int layer, const Tensor& y) override {
     const auto i = static_cast<size_t>(layer);
-    if (!moves_values(model_.layers[i])) see(outputs[static_cast<size_t>(parts_.of(layer))], y);
+    if (!moves_values(model_.layers[i])) see(outputs[parts_.of(layer)], y);
     if (pass_ == Pass::extremes) return;
     for (const int reader : parts_.readers[i])
-      means[static_cast<size_t>(reader)].add(
-          std::get<ConvAttributes>(model_.layers[static_cast<size_t>(reader)].attributes), y);
+      means[reader].add(std::get<ConvAttributes>(model_.layers[reader].attributes), y);
   }
 
  private:
@@ -90,7 +89,7 @@ class RoundingObserver : public LayerObserver {
     range_ = range;
   }
   void output(int layer, const Tensor& y) override {
-    if (!range_ || parts_.of(layer) != of_ || moves_values(model_.layers[static_cast<size_t>(layer)])) return;
+    if (!range_ || parts_.of(layer) != of_ || moves_values(model_.layers[layer])) return;
     float* const values = y.as<float>();
     for (size_t i = 0; i < y.count(); ++i) values[i] = dequantized(quantized(values[i], *range_), *range_);
   }
@@ -132,7 +131,7 @@ class LogitError {
   void for_each_head(F&& f) const {
     const auto& layers = network_.setup().model->layers;
     for (int i = 0; i < network_.layer_count(); ++i) {
-      if (const auto* yolo = std::get_if<YoloAttributes>(&layers[static_cast<size_t>(i)].attributes))
+      if (const auto* yolo = std::get_if<YoloAttributes>(&layers[i].attributes))
         f(yolo->head, values_of(network_.output(i)));
     }
   }
@@ -157,7 +156,7 @@ class LogitError {
 std::vector<std::string> convolutions_with(const Model& model, const Parts& parts, int range) {
   std::vector<std::string> names;
   for (int i = 0; i < static_cast<int>(model.layers.size()); ++i) {
-    const LayerDescription& layer = model.layers[static_cast<size_t>(i)];
+    const LayerDescription& layer = model.layers[i];
     if (parts.of(i) == range && !moves_values(layer)) names.push_back(layer.name);
   }
   return names;
@@ -180,20 +179,18 @@ class Calibrator {
     result.ranges = choose_ranges(values);
     network_.model.quantization.resize(network_.model.layers.size());
     for (int i = 0; i < static_cast<int>(network_.model.layers.size()); ++i) {
-      LayerQuantization& layer = network_.model.quantization[static_cast<size_t>(i)];
+      LayerQuantization& layer = network_.model.quantization[i];
       if (const auto found = chosen_.find(parts_.of(i)); found != chosen_.end()) layer.output = found->second;
-      if (!parts_.convolutions[static_cast<size_t>(i)]) continue;
-      const int input = network_.model.layers[static_cast<size_t>(i)].inputs[0];
+      if (!parts_.convolutions[i]) continue;
+      const int input = network_.model.layers[i].inputs[0];
       const float input_scale =
           input == network_input ? image_range.scale : chosen_.at(parts_.of(input)).scale;
       layer.weight_scales = weight_scales(network_, i, input_scale);
-      const Activation activation =
-          std::get<ConvAttributes>(network_.model.layers[static_cast<size_t>(i)].attributes).activation;
+      const Activation activation = std::get<ConvAttributes>(network_.model.layers[i].attributes).activation;
       if (rounds_before(activation))
-        layer.before_activation =
-            range_before(values.before[static_cast<size_t>(i)], activation, options_.symmetric);
+        layer.before_activation = range_before(values.before[i], activation, options_.symmetric);
       if (options_.correct_bias && input != network_input)
-        correct_bias(network_, i, layer.weight_scales, values.means[static_cast<size_t>(i)]);
+        correct_bias(network_, i, layer.weight_scales, values.means[i]);
     }
     result.quantized = std::move(network_);
     return result;
@@ -237,8 +234,7 @@ class Calibrator {
       }
       choice.error = INFINITY;
       for (const CalibrationMethod method : enum_values<CalibrationMethod>()) {
-        const QuantizedRange found =
-            calibrated_range(values.outputs[static_cast<size_t>(range)], method, options_.symmetric);
+        const QuantizedRange found = calibrated_range(values.outputs[range], method, options_.symmetric);
         rounding.round(range, found);
         const double now = error.now();
         if (method == CalibrationMethod::min_max) choice.error_of_min_max = now;
@@ -270,8 +266,8 @@ CalibrationInputs::CalibrationInputs(const Dataset& images, int count, const Inp
   for (int i = 0; i < count; ++i) order.push_back(static_cast<int>(static_cast<int64_t>(i) * all / count));
   DatasetSource source(images, order, fit);
   InputLoader loader(source, {.batch = 1, .fit = fit, .workers = workers});
-  const size_t bytes = static_cast<size_t>(fit.size.pixels()) * static_cast<size_t>(fit.channels) *
-                       (has_values_ ? sizeof(float) : 1);
+  const size_t bytes =
+      fit.size.pixels() * static_cast<size_t>(fit.channels) * (has_values_ ? sizeof(float) : 1);
   while (const InputLoader::Batch* batch = loader.next()) {
     const auto* input = static_cast<const std::byte*>(batch->input);
     inputs_.emplace_back(input, input + bytes);
@@ -279,7 +275,7 @@ CalibrationInputs::CalibrationInputs(const Dataset& images, int count, const Inp
 }
 
 void CalibrationInputs::infer(Network& network, int input) const {
-  const void* data = inputs_[static_cast<size_t>(input)].data();
+  const void* data = inputs_[input].data();
   if (has_values_) {
     network.set_values(static_cast<const float*>(data));
   } else {

@@ -9,7 +9,7 @@ namespace brightnet {
 namespace {
 
 const ConvAttributes* convolution(const Model& model, int layer) {
-  return std::get_if<ConvAttributes>(&model.layers[static_cast<size_t>(layer)].attributes);
+  return std::get_if<ConvAttributes>(&model.layers[layer].attributes);
 }
 
 /// The parameter "layer.what", in the values of the model.
@@ -18,7 +18,7 @@ struct Values {
   size_t count = 0;
 };
 Values values_of(TrainedModel& trained, int layer, const char* what) {
-  const std::string name = trained.model.layers[static_cast<size_t>(layer)].name + '.' + what;
+  const std::string name = trained.model.layers[layer].name + '.' + what;
   const ParameterEntry* entry = trained.layout.find(name);
   BRIGHTNET_CHECK(entry, "there is no parameter " + name);
   return {trained.values.data() + entry->offset, entry->count};
@@ -46,13 +46,13 @@ struct Pair {
 std::vector<Pair> equalizable_pairs(const Model& model) {
   std::vector<std::vector<int>> readers(model.layers.size());
   for (int i = 0; i < static_cast<int>(model.layers.size()); ++i) {
-    for (const int input : model.layers[static_cast<size_t>(i)].inputs) {
-      if (input != network_input) readers[static_cast<size_t>(input)].push_back(i);
+    for (const int input : model.layers[i].inputs) {
+      if (input != network_input) readers[input].push_back(i);
     }
   }
   std::vector<Pair> pairs;
   for (int i = 0; i < static_cast<int>(model.layers.size()); ++i) {
-    const auto& of = readers[static_cast<size_t>(i)];
+    const auto& of = readers[i];
     const ConvAttributes* conv = convolution(model, i);
     if (conv && is_homogeneous(conv->activation) && of.size() == 1 && convolution(model, of[0]))
       pairs.push_back({i, of[0]});
@@ -65,7 +65,7 @@ class Weights {
  public:
   Weights(TrainedModel& trained, int layer)
       : values_(values_of(trained, layer, "weight")), conv_(*convolution(trained.model, layer)) {
-    filter_ = values_.count / static_cast<size_t>(conv_.filters);
+    filter_ = values_.count / conv_.filters;
     inputs_ = filter_ / (static_cast<size_t>(conv_.size) * conv_.size);
   }
 
@@ -77,17 +77,17 @@ class Weights {
   /// Of those that read an input channel.
   template <typename F>
   void of_input(size_t channel, F&& f) const {
-    const size_t outputs = static_cast<size_t>(conv_.filters / conv_.groups), group = channel / inputs_;
+    const size_t outputs = conv_.filters / conv_.groups, group = channel / inputs_;
     for (size_t o = group * outputs; o < (group + 1) * outputs; ++o) {
       for (size_t i = channel % inputs_; i < filter_; i += inputs_) f(values_.data[o * filter_ + i]);
     }
   }
-  size_t outputs() const { return static_cast<size_t>(conv_.filters); }
+  size_t outputs() const { return conv_.filters; }
   /// Channels that each output reads.
   size_t inputs() const { return inputs_; }
   /// The input channel that element i of an output channel's weights reads.
   size_t input(size_t output, size_t i) const {
-    return output / (outputs() / static_cast<size_t>(conv_.groups)) * inputs_ + i % inputs_;
+    return output / (outputs() / conv_.groups) * inputs_ + i % inputs_;
   }
 
  private:
@@ -133,14 +133,12 @@ TrainedModel without_batch_norm(const TrainedModel& trained, Backend& backend) {
     const ConvAttributes* conv = convolution(trained.model, i);
     if (!conv || !conv->batch_norm) continue;
     const auto value = [&](const char* what) {
-      return trained.values.data() +
-             trained.layout.find(trained.model.layers[static_cast<size_t>(i)].name + '.' + what)->offset;
+      return trained.values.data() + trained.layout.find(trained.model.layers[i].name + '.' + what)->offset;
     };
     const Values weight = values_of(folded, i, "weight");
     backend.fold_batch_norm({value("weight"), value("scale"), value("shift"), value("running_mean"),
                              value("running_variance"), batch_norm_epsilon, conv->filters,
-                             weight.count / static_cast<size_t>(conv->filters), weight.data,
-                             values_of(folded, i, "bias").data});
+                             weight.count / conv->filters, weight.data, values_of(folded, i, "bias").data});
   }
   return folded;
 }
@@ -175,13 +173,13 @@ std::vector<float> weight_scales(const TrainedModel& trained, int layer, float i
 void InputMeans::add(const ConvAttributes& conv, const Tensor& x) {
   const Shape& in = x.shape;
   kernel_ = conv.size;
-  channels_ = static_cast<size_t>(in.c);
+  channels_ = in.c;
   sums_.resize(static_cast<size_t>(kernel_) * kernel_ * channels_);
   const auto outputs_of = [&](int side) { return (side + 2 * conv.padding - conv.size) / conv.stride + 1; };
   const int rows = outputs_of(in.h), columns = outputs_of(in.w);
   outputs_ += static_cast<double>(in.n) * rows * columns;
   for (int tap = 0; tap < kernel_ * kernel_; ++tap) {
-    double* const sums = sums_.data() + static_cast<size_t>(tap) * channels_;
+    double* const sums = sums_.data() + tap * channels_;
     for (int row = 0; row < in.n * rows; ++row) {
       const int y = row % rows * conv.stride + tap / kernel_ - conv.padding;
       if (y < 0 || y >= in.h) continue;

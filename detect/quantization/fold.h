@@ -27,7 +27,7 @@ class InputMeans {
   /// Of one more batch of inputs.
   void add(const ConvAttributes& conv, const Tensor& x);
   double of(int row, int column, size_t channel) const {
-    return sums_[static_cast<size_t>(row * kernel_ + column) * channels_ + channel] / outputs_;
+    return sums_[(row * kernel_ + column) * channels_ + channel] / outputs_;
   }
 
  private:

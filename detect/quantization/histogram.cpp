@@ -20,7 +20,7 @@ void Histogram::add(std::span<const float> values) {
   const float per_unit = most_ > least_ ? bins / (most_ - least_) : 0;
   for (const float value : values) {
     const int bin = static_cast<int>((value - least_) * per_unit);
-    counts_[static_cast<size_t>(std::clamp(bin, 0, bins - 1))] += 1;
+    counts_[std::clamp(bin, 0, bins - 1)] += 1;
   }
 }
 

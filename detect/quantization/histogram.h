@@ -20,7 +20,7 @@ class Histogram {
   const std::vector<double>& counts() const { return counts_; }
   float width() const { return (most_ - least_) / bins; }
   /// The middle of a bin.
-  float value(int bin) const { return least_ + (static_cast<float>(bin) + 0.5f) * width(); }
+  float value(int bin) const { return least_ + (bin + 0.5f) * width(); }
 
  private:
   float least_ = 0, most_ = 0;

@@ -18,8 +18,7 @@ constexpr double left_out = 1e-4;  ///< by the percentile, at each end
 template <typename F>
 void for_each_bound(const Histogram& values, F&& f) {
   const float greatest = std::max(-values.least(), values.most());
-  for (int i = 0; i < bounds; ++i)
-    f(greatest * std::pow(least_bound, static_cast<float>(i) / static_cast<float>(bounds - 1)));
+  for (int i = 0; i < bounds; ++i) f(greatest * std::pow(least_bound, i / static_cast<float>(bounds - 1)));
 }
 
 QuantizedRange within(const Histogram& values, float bound, bool symmetric) {
@@ -32,21 +31,21 @@ QuantizedRange percentile_range(const Histogram& values, bool symmetric) {
   const auto end = [&](int from, int step) {
     double passed = 0;
     int bin = from;
-    while (passed + values.counts()[static_cast<size_t>(bin)] <= left_out * all) {
-      passed += values.counts()[static_cast<size_t>(bin)];
+    while (passed + values.counts()[bin] <= left_out * all) {
+      passed += values.counts()[bin];
       bin += step;
     }
     return bin;
   };
   const int first = end(0, 1), last = end(Histogram::bins - 1, -1);
-  return range_between(values.least() + static_cast<float>(first) * values.width(),
-                       values.least() + static_cast<float>(last + 1) * values.width(), symmetric);
+  return range_between(values.least() + first * values.width(), values.least() + (last + 1) * values.width(),
+                       symmetric);
 }
 
 double squared_error(const Histogram& values, const QuantizedRange& range, const auto& activated) {
   double error = 0;
   for (int bin = 0; bin < Histogram::bins; ++bin) {
-    const double count = values.counts()[static_cast<size_t>(bin)];
+    const double count = values.counts()[bin];
     if (count == 0) continue;
     const float value = values.value(bin);
     const double off = activated(value) - activated(dequantized(quantized(value, range), range));
@@ -68,7 +67,7 @@ double divergence(const Histogram& values, const QuantizedRange& range) {
   double all = 0, inside = 0;
   int first = -1, last = -1;
   for (int bin = 0; bin < Histogram::bins; ++bin) {
-    const double count = values.counts()[static_cast<size_t>(bin)];
+    const double count = values.counts()[bin];
     all += count;
     if (!kept(bin)) continue;
     if (first < 0) first = bin;
@@ -79,10 +78,10 @@ double divergence(const Histogram& values, const QuantizedRange& range) {
   }
   if (inside == 0) return INFINITY;
   double below = 0, above = 0, sum = 0;
-  for (int bin = 0; bin < first; ++bin) below += values.counts()[static_cast<size_t>(bin)];
-  for (int bin = last + 1; bin < Histogram::bins; ++bin) above += values.counts()[static_cast<size_t>(bin)];
+  for (int bin = 0; bin < first; ++bin) below += values.counts()[bin];
+  for (int bin = last + 1; bin < Histogram::bins; ++bin) above += values.counts()[bin];
   for (int bin = first; bin <= last; ++bin) {
-    const double count = values.counts()[static_cast<size_t>(bin)];
+    const double count = values.counts()[bin];
     const double p = (count + (bin == first ? below : 0) + (bin == last ? above : 0)) / all;
     if (p == 0) continue;
     const double q = count > 0 ? level_counts[level(bin)] / level_bins[level(bin)] / inside : missing;
@@ -138,7 +137,7 @@ QuantizedRange range_before(const Histogram& values, Activation activation, bool
   double least_error = INFINITY;
   with_activation(activation, [&]<Activation A>() {
     for (int i = 0; i <= bounds; ++i) {
-      const float least = values.least() * (1 - static_cast<float>(i) / static_cast<float>(bounds));
+      const float least = values.least() * (1 - i / static_cast<float>(bounds));
       const QuantizedRange range = range_between(least, values.most(), symmetric);
       const double error = squared_error(values, range, [](float value) { return activate<A>(value); });
       if (!(error < least_error)) continue;

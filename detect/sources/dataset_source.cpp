@@ -18,7 +18,7 @@ cv::Rect rect_of(const ImageTile& tile) {
 Region region_of(cv::Size decoded, const ImageTile& part, const InputFit& fit) {
   const Placement placement = place(part.width, part.height, fit);
   const auto along = [](float scale, int side, int decoded_side) {
-    const auto covered = static_cast<double>(std::lround(scale * static_cast<float>(side)));
+    const auto covered = static_cast<double>(std::lround(scale * side));
     return covered / static_cast<double>(scale) * (static_cast<double>(decoded_side) / side);
   };
   return {0, 0, along(placement.scale_x, part.width, decoded.width),

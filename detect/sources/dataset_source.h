@@ -20,7 +20,7 @@ class DatasetSource : public FrameSource {
                 const TileOptions& tiles = {});
 
   const ImageRecord& record(const Frame& frame) const {
-    return dataset_.images[static_cast<size_t>(frame.record)];
+    return dataset_.images[frame.record];
   }
 
   bool next(Frame& frame) override;

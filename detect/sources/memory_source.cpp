@@ -9,9 +9,7 @@ namespace brightnet {
 MemorySource::MemorySource(std::span<const PixelImage> images) : images_(images) {
   for (const PixelImage& image : images) {
     const bool shaped = image.width > 0 && image.height > 0 && (image.channels == 1 || image.channels == 3);
-    if (image.pixels && shaped &&
-        image.stride >= static_cast<size_t>(image.width) * static_cast<size_t>(image.channels))
-      continue;
+    if (image.pixels && shaped && image.stride >= image.width * static_cast<size_t>(image.channels)) continue;
     throw InputError(
         fmt::format("an image has {} × {} pixels of {} channels in rows of {} bytes{}", image.width,
                     image.height, image.channels, image.stride, image.pixels ? "" : " at no address"),

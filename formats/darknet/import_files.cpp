@@ -60,7 +60,7 @@ void import_network(const ImportOptions& options) {
   write_atomically(recipe, imported.recipe_yaml);
   for (const ImportNote& note : imported.notes) log::info("{}: {}", note.where, note.text);
   log::result("{}: {} layers, {:.2f} M parameters with {}", model.string(), imported.model.layers.size(),
-              static_cast<double>(ParameterLayout(imported.model).trainable_parameters()) / 1e6,
+              ParameterLayout(imported.model).trainable_parameters() / 1e6,
               counted(imported.model.classes, "class", "classes"));
   log::result("Train it: brightnet train {} --data obj.data", recipe.string());
   if (network) {

@@ -29,7 +29,7 @@ struct Block {
   bool is_sum = false;             ///< weights alone, neither bias nor batch-norm
   const YoloHead* head = nullptr;  ///< whose predictions it makes
 
-  uint64_t weights() const { return static_cast<uint64_t>(filters * size * size * inputs); }
+  uint64_t weights() const { return filters * size * size * inputs; }
   uint64_t floats() const {
     return weights() + static_cast<uint64_t>(filters) * (is_sum ? 0 : batch_norm ? 4 : 1);
   }
@@ -246,9 +246,8 @@ DarknetPrediction prediction_of(const Block& block, const std::string& layer,
   const auto filters = static_cast<size_t>(block.filters);
   DarknetPrediction prediction{.layer = layer, .weight = std::vector<float>(block.weights()), .bias = {}};
   prediction.bias.assign(numbers.begin(), numbers.begin() + block.filters);
-  for_each_weight(block, [&](int64_t theirs, int64_t ours) {
-    prediction.weight[static_cast<size_t>(ours)] = numbers[filters + static_cast<size_t>(theirs)];
-  });
+  for_each_weight(block,
+                  [&](int64_t theirs, int64_t ours) { prediction.weight[ours] = numbers[filters + theirs]; });
   return prediction;
 }
 

@@ -63,7 +63,7 @@ void check_weights(const fs::path& file) {
             static_cast<std::streamsize>(numbers.size() * sizeof(float)));
     got = in.gcount();
     if (got % sizeof(float) != 0) not_weights(file, "it ends within a number");
-    for (size_t i = 0; i < static_cast<size_t>(got) / sizeof(float); ++i, ++read) {
+    for (size_t i = 0; i < got / sizeof(float); ++i, ++read) {
       if (!std::isfinite(numbers[i])) not_weights(file, fmt::format("its number {} is not finite", read));
     }
   }

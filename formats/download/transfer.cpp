@@ -34,7 +34,7 @@ class Attempt {
         options_(options),
         curl_(curl_easy_init(), curl_easy_cleanup) {
     BRIGHTNET_CHECK(curl_, "libcurl could not be started");
-    done_ = begin_ = static_cast<uint64_t>(std::max<off_t>(0, ::lseek(descriptor, 0, SEEK_END)));
+    done_ = begin_ = std::max<off_t>(0, ::lseek(descriptor, 0, SEEK_END));
   }
 
   /// Bytes that are there.
@@ -107,7 +107,7 @@ class Attempt {
     }
     curl_off_t length = -1;
     curl_easy_getinfo(curl_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
-    if (length >= 0) all_ = done_ + static_cast<uint64_t>(length);
+    if (length >= 0) all_ = done_ + length;
     if (all_ > options_.most) {
       failure_ = too_long();
       return false;
@@ -144,8 +144,8 @@ class Attempt {
       if (written < 0 && errno == EINTR) continue;
       if (written <= 0) return disk_failed();
       data += written;
-      bytes -= static_cast<size_t>(written);
-      done_ += static_cast<uint64_t>(written);
+      bytes -= written;
+      done_ += written;
     }
     return true;
   }

@@ -58,7 +58,7 @@ OnnxSummary export_onnx(const TrainedModel& trained, const OnnxOptions& options,
     // A failure to write shows in the stream's state, which write_atomically() checks.
     (void)model.SerializeToOstream(&out);
   });
-  summary.nodes = static_cast<size_t>(model.graph().node_size());
+  summary.nodes = model.graph().node_size();
   for (const auto& input : model.graph().input()) summary.inputs.push_back(description(input));
   for (const auto& output : model.graph().output()) summary.outputs.push_back(description(output));
   return summary;

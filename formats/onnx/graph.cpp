@@ -55,7 +55,7 @@ onnx::TensorProto& OnnxGraph::constant(const std::string& name, int type, const 
 OnnxGraph::Value OnnxGraph::floats(const std::string& name, const Ints& shape,
                                    std::span<const float> values) {
   size_t count = 1;
-  for (const int64_t side : shape) count *= static_cast<size_t>(side);
+  for (const int64_t side : shape) count *= side;
   BRIGHTNET_CHECK(count == values.size(), "a constant of another shape");
   constant(name, onnx::TensorProto::FLOAT, shape).set_raw_data(values.data(), values.size_bytes());
   return name;

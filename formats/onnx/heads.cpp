@@ -29,7 +29,7 @@ PredictionConstants prediction_constants(const HeadLogits& logits) {
   const YoloHead& head = logits.head;
   // σ(t) = 0 is this far (in cells) above and left of the cell's corner.
   const float margin = 0.5f * (head.scale_xy - 1.0f);
-  const float rows = static_cast<float>(logits.shape.h), columns = static_cast<float>(logits.shape.w);
+  const float rows = logits.shape.h, columns = logits.shape.w;
   // new_coords: (2σ)² = 4σ².
   const float factor = 0.5f * (head.new_coords ? 4.0f : 1.0f);
   PredictionConstants constants;
@@ -39,8 +39,8 @@ PredictionConstants prediction_constants(const HeadLogits& logits) {
         const Box anchor = relative_anchor(head, head.mask[a]);
         constants.steps.push_back(head.scale_xy / columns);
         constants.steps.push_back(head.scale_xy / rows);
-        constants.offsets.push_back((static_cast<float>(column) - margin) / columns);
-        constants.offsets.push_back((static_cast<float>(row) - margin) / rows);
+        constants.offsets.push_back((column - margin) / columns);
+        constants.offsets.push_back((row - margin) / rows);
         constants.half_anchors.push_back(factor * anchor.w);
         constants.half_anchors.push_back(factor * anchor.h);
       }

@@ -104,14 +104,14 @@ class LayerWriter {
   }
   QuantizedRange range_of(int layer) const {
     if (layer == network_input) return image();
-    const QuantizedRange& range = *quantization_[static_cast<size_t>(layer)].output;
+    const QuantizedRange& range = *quantization_[layer].output;
     return range == image_range ? image() : range;
   }
   QuantizedRange input_range() const { return range_of(layer_->inputs[0]); }
   const LayerQuantization* quantization() const {
-    const bool here = network_.setup().precision == Precision::int8 &&
-                      !quantization_[static_cast<size_t>(index_)].weight_scales.empty();
-    return here ? &quantization_[static_cast<size_t>(index_)] : nullptr;
+    const bool here =
+        network_.setup().precision == Precision::int8 && !quantization_[index_].weight_scales.empty();
+    return here ? &quantization_[index_] : nullptr;
   }
 
   std::string name(const char* what) const { return layer_->name + '/' + what; }
@@ -225,7 +225,7 @@ class LayerWriter {
   // With the factors as they are, normalised.
   Value add(const WeightedSumAttributes& sum) {
     const int inputs = static_cast<int>(layer_->inputs.size()), channels = output_.c;
-    std::vector<float> factors(static_cast<size_t>(inputs) * static_cast<size_t>(channels));
+    std::vector<float> factors(inputs * static_cast<size_t>(channels));
     network_.setup().backend->sum_factors({inputs, channels, sum.weights, sum.normalization}, value("weight"),
                                           factors.data());
     Value total;

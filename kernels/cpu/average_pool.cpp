@@ -38,7 +38,7 @@ void mean_of_window(const T* x, const Shape& shape, const Extent& rows, const Ex
   for (int row = rows.begin; row < rows.end; ++row) {
     float sum[block] = {};
     for (int column = columns.begin; column < columns.end; ++column) {
-      const T* pixel = x + (static_cast<size_t>(row) * shape.w + column) * static_cast<size_t>(shape.c);
+      const T* pixel = x + (static_cast<size_t>(row) * shape.w + column) * shape.c;
 #pragma omp simd
       for (size_t c = 0; c < channels; ++c) sum[c] += widen(pixel[c]);
     }
@@ -51,19 +51,19 @@ void mean_of_window(const T* x, const Shape& shape, const Extent& rows, const Ex
 /// Calls body(image, row, column, first channel, channels) for blocks of channels of every pixel.
 template <typename Body>
 void for_each_block(const Shape& shape, size_t bytes, Body&& body) {
-  const size_t blocks = (static_cast<size_t>(shape.c) + block - 1) / block;
+  const size_t blocks = (shape.c + block - 1) / block;
   parallel_items(shape.pixels() * blocks, bytes, [&](size_t begin, size_t end) {
     for (size_t item = begin; item < end; ++item) {
       const size_t pixel = item / blocks, first = item % blocks * block;
-      const size_t row = pixel / static_cast<size_t>(shape.w);
-      body(static_cast<int>(row / static_cast<size_t>(shape.h)), static_cast<int>(row % shape.h),
-           static_cast<int>(pixel % shape.w), first, std::min(block, static_cast<size_t>(shape.c) - first));
+      const size_t row = pixel / shape.w;
+      body(static_cast<int>(row / shape.h), static_cast<int>(row % shape.h),
+           static_cast<int>(pixel % shape.w), first, std::min(block, shape.c - first));
     }
   });
 }
 
 size_t offset(const Shape& s, int image, int row, int column) {
-  return ((static_cast<size_t>(image) * s.h + row) * s.w + column) * static_cast<size_t>(s.c);
+  return ((static_cast<size_t>(image) * s.h + row) * s.w + column) * s.c;
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ void CpuBackend::average_pool_backward(const AveragePool& pool, const Tensor& dy
             for (int ox = across.first; ox <= across.last; ++ox) {
               const int pixels =
                   Extent(oy, pool.height, pool, in.h).length() * Extent(ox, pool.width, pool, in.w).length();
-              const float share = 1.0f / static_cast<float>(pixels);
+              const float share = 1.0f / pixels;
               const T* from = dy.as<T>() + offset(out, image, oy, ox) + first;
 #pragma omp simd
               for (size_t c = 0; c < channels; ++c) sum[c] += share * widen(from[c]);

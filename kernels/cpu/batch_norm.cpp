@@ -38,7 +38,7 @@ struct Sums {
   float *a, *b, *c;
 
   Sums(void* workspace, int channels) {
-    const size_t threads = static_cast<size_t>(compute_threads());
+    const size_t threads = compute_threads();
     first = static_cast<double*>(workspace);
     second = first + threads * channels;
     a = reinterpret_cast<float*>(second + threads * channels);
@@ -76,10 +76,10 @@ struct Block {
 template <typename Body>
 void over_blocks(const Sums& sums, const Shape& shape, Body&& body) {
   const auto channels = static_cast<size_t>(shape.c);
-  const size_t image = static_cast<size_t>(shape.h) * static_cast<size_t>(shape.w);
+  const size_t image = shape.h * static_cast<size_t>(shape.w);
   const size_t blocks_of_image = (image + block_pixels - 1) / block_pixels;
   const size_t groups = (channels + channel_group - 1) / channel_group;
-  const size_t count = static_cast<size_t>(shape.n) * blocks_of_image * groups;
+  const size_t count = shape.n * blocks_of_image * groups;
   std::fill_n(sums.first, 2 * static_cast<size_t>(compute_threads()) * channels, 0.0);
   parallel_ranges(count, [&](size_t begin, size_t end) {
     const size_t row = static_cast<size_t>(omp_get_thread_num()) * channels;
@@ -137,10 +137,10 @@ void value_sums(const Tensor& tensor, const Sums& sums) {
   over_blocks(sums, tensor.shape, [&](const Block& block) {
     const T* from = y + block.channel;
     float k[channel_group] = {};
-    for (int i = 0; i < block.width; ++i) k[i] = widen(from[block.begin * stride + static_cast<size_t>(i)]);
+    for (int i = 0; i < block.width; ++i) k[i] = widen(from[block.begin * stride + i]);
     BlockSums about_k;
     about_k.add(block, [&](size_t pixel, int i, float& s, float& t) {
-      const float v = widen(from[pixel * stride + static_cast<size_t>(i)]) - k[i];
+      const float v = widen(from[pixel * stride + i]) - k[i];
       s += v;
       t += v * v;
     });
@@ -156,7 +156,7 @@ void value_sums(const Tensor& tensor, const Sums& sums) {
 template <typename T>
 void statistics(const BatchNormForward& op, const Sums& sums) {
   const int channels = op.y.shape.c;
-  double n = static_cast<double>(op.y.shape.pixels());
+  double n = op.y.shape.pixels();
   if (!op.sums) value_sums<T>(op.y, sums);
   double *s = sums.totals(channels), *t = s + channels;
   if (op.sums) {
@@ -217,9 +217,9 @@ void gradient_sums(const BatchNormBackward& op, const Sums& sums) {
   const float *a = sums.a, *b = sums.b, *mean = op.mean;
   over_blocks(sums, op.y.shape, [&](const Block& block) {
     BlockSums block_sums;
-    const size_t channel = static_cast<size_t>(block.channel);
+    const size_t channel = block.channel;
     block_sums.add(block, [=](size_t pixel, int i, float& s, float& t) {
-      const size_t c = channel + static_cast<size_t>(i);
+      const size_t c = channel + i;
       const float v = widen(y[pixel * y_stride + c]);
       const float g = widen(dz[pixel * stride + c]) * activation_gradient<A>(a[c] * v + b[c]);
       s += g;
@@ -265,7 +265,7 @@ float gradient(double sum, bool accumulate, float before) {
 }  // namespace
 
 size_t CpuBackend::channel_workspace(const Shape& shape) const {
-  return static_cast<size_t>(shape.c) * (2 * sizeof(double) * compute_threads() + 4 * sizeof(float));
+  return shape.c * (2 * sizeof(double) * compute_threads() + 4 * sizeof(float));
 }
 
 void CpuBackend::batch_norm_forward(const BatchNormForward& op) {
@@ -287,7 +287,7 @@ void CpuBackend::batch_norm_backward(const BatchNormBackward& op) {
   const Sums sums(op.workspace, channels);
   BRIGHTNET_CHECK(op.dy.pixel_stride() == op.y.pixel_stride(), "dy is dense or a slice as y is");
   affine(op.scale, op.shift, op.mean, op.inverse_std, sums, channels);
-  double n = static_cast<double>(op.y.shape.pixels());
+  double n = op.y.shape.pixels();
   with_compute_type(op.y.type, [&]<typename T>() {
     with_activation(op.activation, [&]<Activation A>() {
       gradient_sums<A, T>(op, sums);
@@ -317,8 +317,8 @@ void CpuBackend::fold_batch_norm(const BatchNormFold& op) {
   for (int c = 0; c < op.channels; ++c) {
     const float factor = op.scale[c] / std::sqrt(op.running_variance[c] + op.epsilon);
     op.folded_bias[c] = op.shift[c] - op.running_mean[c] * factor;
-    const float* from = op.weight + static_cast<size_t>(c) * op.weights_per_channel;
-    float* to = op.folded_weight + static_cast<size_t>(c) * op.weights_per_channel;
+    const float* from = op.weight + c * op.weights_per_channel;
+    float* to = op.folded_weight + c * op.weights_per_channel;
 #pragma omp simd
     for (size_t i = 0; i < op.weights_per_channel; ++i) to[i] = from[i] * factor;
   }
@@ -333,7 +333,7 @@ void CpuBackend::bias_gradient(const Tensor& dy, float* db, bool accumulate, voi
     over_blocks(sums, dy.shape, [&](const Block& block) {
       BlockSums block_sums;
       block_sums.add(block, [=](size_t pixel, int i, float& s, float&) {
-        s += widen(from[pixel * static_cast<size_t>(channels) + static_cast<size_t>(block.channel + i)]);
+        s += widen(from[pixel * channels + (block.channel + i)]);
       });
       add_to_totals(block, block_sums);
     });

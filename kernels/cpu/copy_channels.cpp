@@ -47,8 +47,7 @@ void CpuBackend::copy_channels(const Tensor& from, int from_channel, const Tenso
   with_stored_type(from.type, [&]<typename T>() {
     const T* source = from.as<T>() + from_channel;
     T* target = to.as<T>() + to_channel;
-    const size_t length = static_cast<size_t>(channels), from_step = from.pixel_stride(),
-                 to_step = to.pixel_stride();
+    const size_t length = channels, from_step = from.pixel_stride(), to_step = to.pixel_stride();
     const size_t traffic = (accumulate ? 3 : 2) * sizeof(T);
     if (length == from_step && length == to_step) {
       parallel_elements(from.count(), traffic, [&](size_t begin, size_t end) {

@@ -50,11 +50,10 @@ double row_loss(const DistilledHeads& heads, const DistillationPass& pass, size_
   const int values = heads.student.values();
   double sum = 0;
   for (int column = 0; column < shape.w; ++column) {
-    const size_t pixel = row * static_cast<size_t>(shape.w) + static_cast<size_t>(column);
+    const size_t pixel = row * shape.w + column;
     for (int slot = 0; slot < heads.student.mask_count; ++slot) {
-      const size_t own = pixel * pass.student.pixel_stride() + static_cast<size_t>(slot * values);
-      const size_t other =
-          pixel * pass.teacher.pixel_stride() + static_cast<size_t>(heads.slot[slot] * values);
+      const size_t own = pixel * pass.student.pixel_stride() + (slot * values);
+      const size_t other = pixel * pass.teacher.pixel_stride() + (heads.slot[slot] * values);
       sum += prediction_loss(heads, slot, column, static_cast<int>(row % static_cast<size_t>(shape.h)), shape,
                              pass.student.as<T>() + own, pass.teacher.as<T>() + other,
                              pass.gradient.as<T>() + own, factor_of(pass));
@@ -84,7 +83,7 @@ double features_loss(const T* student, const T* teacher, T* gradient, size_t cou
 void CpuBackend::distill_predictions(const DistilledHeads& heads, const DistillationPass& pass) {
   check_distillation(heads, pass);
   const Shape& shape = pass.student.shape;
-  const auto rows = static_cast<size_t>(shape.n) * static_cast<size_t>(shape.h);
+  const auto rows = shape.n * static_cast<size_t>(shape.h);
   auto* const sums = static_cast<double*>(pass.workspace);
   with_compute_type(pass.student.type, [&]<typename T>() {
 #pragma omp parallel for schedule(static)

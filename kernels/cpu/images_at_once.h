@@ -11,8 +11,7 @@ inline int images_at_once(const ConvolutionSpec& spec, size_t most_bytes) {
   if (spec.training) return spec.input.n;
   const size_t image = (spec.input.count() + spec.output.count()) * sizeof(float) / spec.input.n;
   int images = spec.input.n;
-  while (images > 1 && (spec.input.n % images != 0 || static_cast<size_t>(images) * image > most_bytes))
-    --images;
+  while (images > 1 && (spec.input.n % images != 0 || images * image > most_bytes)) --images;
   return images;
 }
 
@@ -20,8 +19,7 @@ inline int images_at_once(const ConvolutionSpec& spec, size_t most_bytes) {
 inline Tensor images_of(const Tensor& tensor, int first, int images) {
   Tensor part = tensor;
   part.shape.n = images;
-  part.data =
-      static_cast<std::byte*>(tensor.data) + static_cast<size_t>(first) * tensor.bytes() / tensor.shape.n;
+  part.data = static_cast<std::byte*>(tensor.data) + first * tensor.bytes() / tensor.shape.n;
   return part;
 }
 

@@ -85,7 +85,7 @@ void pool_row(const PoolGeometry& pool, const T* x, int image, int row, T* y, ui
       continue;
     }
     for (int c = 0; c < channels; c += pool_channels) {
-      const size_t offset = out + static_cast<size_t>(c);
+      const size_t offset = out + c;
       pool_window<track>(pool, w, x, image, c, std::min(pool_channels, channels - c), y + offset,
                          track ? argmax + offset : nullptr);
     }

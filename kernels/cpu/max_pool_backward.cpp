@@ -55,8 +55,8 @@ void gather(const PoolGeometry& pool, const T* dy, const uint8_t* argmax, int im
   for (int i = rows.first; i < rows.last; ++i) {
     for (int j = columns.first; j < columns.last; ++j) {
       const PoolWindow w = pool.at(i, j);
-      const float place = static_cast<float>((row - w.top) * pool.window + column - w.left);
-      const size_t offset = pixel_offset(pool.y, image, i, j) + static_cast<size_t>(channel);
+      const float place = (row - w.top) * pool.window + column - w.left;
+      const size_t offset = pixel_offset(pool.y, image, i, j) + channel;
 #pragma omp simd
       for (int c = 0; c < channels; ++c) {
         sum[c] += won(argmax[offset + c], place, dy[offset + c]);
@@ -77,7 +77,7 @@ void gather_row(const PoolGeometry& pool, const T* dy, const uint8_t* argmax, in
     if (rows.last - rows.first == 1 && columns.last - columns.first == 1) {
       const PoolWindow w = pool.at(rows.first, columns.first);
       const size_t offset = pixel_offset(pool.y, image, rows.first, columns.first);
-      const float place = static_cast<float>((row - w.top) * pool.window + column - w.left);
+      const float place = (row - w.top) * pool.window + column - w.left;
       gather_one(dy + offset, argmax + offset, place, pixel, pool.x.c, accumulate);
       continue;
     }
@@ -112,7 +112,7 @@ void scatter(const PoolGeometry& pool, const T* dy, const uint8_t* argmax, Scatt
   for (int i = first_row; i < last_row; ++i) {
     for (int j = first_column; j < last_column; ++j) {
       const PoolWindow w = pool.at(i, j);
-      const size_t offset = pixel_offset(pool.y, tile.image, i, j) + static_cast<size_t>(tile.channel);
+      const size_t offset = pixel_offset(pool.y, tile.image, i, j) + tile.channel;
       for (int c = 0; c < tile.channels; ++c) {
         const int place = argmax[offset + c];
         const int row = w.top + down[place] - tile.row, column = w.left + right[place] - tile.column;

@@ -9,9 +9,8 @@ void CpuBackend::paint_ahead(const Pictures& pictures, void*, const Tensor& pixe
   BRIGHTNET_CHECK(
       pictures.layout.pictures == shape.n && pixels.type == DType::u8 && (shape.c == 1 || shape.c == 3),
       "pictures are u8, of one channel or three");
-  const size_t height = static_cast<size_t>(shape.h),
-               row_bytes = static_cast<size_t>(shape.w) * static_cast<size_t>(shape.c);
-  parallel_items(static_cast<size_t>(shape.n) * height, row_bytes, [&](size_t begin, size_t end) {
+  const size_t height = shape.h, row_bytes = shape.w * static_cast<size_t>(shape.c);
+  parallel_items(shape.n * height, row_bytes, [&](size_t begin, size_t end) {
     for (size_t row = begin; row < end; ++row)
       paint_row(pictures, static_cast<int>(row / height), static_cast<int>(row % height), shape.w, shape.c,
                 pixels.as<uint8_t>() + row * row_bytes);

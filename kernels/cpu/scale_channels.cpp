@@ -37,8 +37,8 @@ void sum_products(const T* a, const T* b, size_t pixels, size_t step, size_t cha
 void CpuBackend::scale_channels(const Tensor& x, const Tensor& factors, const Tensor& y, bool accumulate) {
   BRIGHTNET_CHECK(x.shape == y.shape && x.type == y.type, "channels scaled into an unlike tensor");
   check_rows(x, factors);
-  const size_t channels = static_cast<size_t>(x.shape.c);
-  const size_t pixels_per_row = x.shape.pixels() / static_cast<size_t>(factors.shape.n);
+  const size_t channels = x.shape.c;
+  const size_t pixels_per_row = x.shape.pixels() / factors.shape.n;
   with_compute_type(x.type, [&]<typename T>() {
     parallel_items(x.shape.pixels(), (accumulate ? 3 : 2) * channels * sizeof(T),
                    [&](size_t begin, size_t end) {
@@ -62,8 +62,8 @@ void CpuBackend::scale_channels(const Tensor& x, const Tensor& factors, const Te
 void CpuBackend::channel_products(const Tensor& a, const Tensor& b, const Tensor& sums) {
   BRIGHTNET_CHECK(a.shape == b.shape && a.type == b.type, "product of unlike tensors");
   check_rows(a, sums);
-  const size_t channels = static_cast<size_t>(a.shape.c), blocks = (channels + block - 1) / block;
-  const size_t rows = static_cast<size_t>(sums.shape.n), pixels = a.shape.pixels() / rows;
+  const size_t channels = a.shape.c, blocks = (channels + block - 1) / block;
+  const size_t rows = sums.shape.n, pixels = a.shape.pixels() / rows;
   with_compute_type(a.type, [&]<typename T>() {
     parallel_items(rows * blocks, 2 * pixels * block * sizeof(T), [&](size_t begin, size_t end) {
       for (size_t item = begin; item < end; ++item) {

@@ -26,8 +26,7 @@ ConvolutionSpec of_one_image(ConvolutionSpec spec) {
 Tensor image_of(const Tensor& tensor, int image) {
   Tensor one = tensor;
   one.shape.n = 1;
-  one.data =
-      static_cast<std::byte*>(tensor.data) + static_cast<size_t>(image) * tensor.bytes() / tensor.shape.n;
+  one.data = static_cast<std::byte*>(tensor.data) + image * tensor.bytes() / tensor.shape.n;
   return one;
 }
 

@@ -10,8 +10,7 @@ void CpuBackend::shuffle_channels(int groups, const Tensor& x, const Tensor& y, 
   BRIGHTNET_CHECK(groups >= 1 && x.shape.c % groups == 0 && x.shape == y.shape && x.type == y.type,
                   std::to_string(groups) + " groups of channels from " + to_string(x.shape) + " to " +
                       to_string(y.shape));
-  const size_t channels = static_cast<size_t>(x.shape.c), rows = static_cast<size_t>(groups),
-               columns = channels / rows;
+  const size_t channels = x.shape.c, rows = groups, columns = channels / rows;
   with_stored_type(x.type, [&]<typename T>() {
     parallel_items(x.shape.pixels(), 2 * channels * sizeof(T), [&](size_t begin, size_t end) {
       for (size_t pixel = begin; pixel < end; ++pixel) {

@@ -21,16 +21,15 @@ void check_shapes(int block, const Tensor& large, const Tensor& small) {
 /// Calls run(element of the large tensor, element of the small one, length) for every run.
 template <typename Run>
 void for_each_run(int block, const Shape& large, const Shape& small, size_t bytes_per_element, Run&& run) {
-  const size_t side = static_cast<size_t>(block), length = side * large.c,
-               large_row = static_cast<size_t>(large.w) * large.c,
+  const size_t side = block, length = side * large.c, large_row = static_cast<size_t>(large.w) * large.c,
                small_row = static_cast<size_t>(small.w) * small.c;
   const size_t rows = static_cast<size_t>(small.n) * small.h;
   parallel_items(rows, 2 * small_row * bytes_per_element, [&](size_t begin, size_t end) {
     for (size_t row = begin; row < end; ++row) {
       for (size_t i = 0; i < side; ++i) {
         for (size_t column = 0; column < static_cast<size_t>(small.w); ++column) {
-          run((row * side + i) * large_row + column * length,
-              row * small_row + column * static_cast<size_t>(small.c) + i * length, length);
+          run((row * side + i) * large_row + column * length, row * small_row + column * small.c + i * length,
+              length);
         }
       }
     }

@@ -19,8 +19,7 @@ void upsample_row(int factor, const T* x, T* y, size_t width, size_t channels) {
     }
   }
   const size_t row = static_cast<size_t>(out - y);
-  for (int copy = 1; copy < factor; ++copy)
-    std::memcpy(y + row * static_cast<size_t>(copy), y, row * sizeof(T));
+  for (int copy = 1; copy < factor; ++copy) std::memcpy(y + row * copy, y, row * sizeof(T));
 }
 
 /// dx[c] = or += Σ over factor × factor pixels of dy[c], for up to `block` channels.
@@ -34,7 +33,7 @@ void sum_pixels(int factor, const T* dy, size_t row_step, size_t pixel_step, T* 
   for (size_t c = 0; c < channels; ++c) sum[c] = accumulate ? widen(dx[c]) : 0.0f;
   for (int i = 0; i < factor; ++i) {
     for (int j = 0; j < factor; ++j) {
-      const T* pixel = dy + static_cast<size_t>(i) * row_step + static_cast<size_t>(j) * pixel_step;
+      const T* pixel = dy + i * row_step + j * pixel_step;
 #pragma omp simd
       for (size_t c = 0; c < channels; ++c) sum[c] += widen(pixel[c]);
     }
@@ -72,9 +71,8 @@ void CpuBackend::upsample_forward(int factor, const Tensor& x, const Tensor& y) 
   check_shapes(factor, x.shape, y.shape);
   BRIGHTNET_CHECK(x.type == y.type, "upsampling between types");
   with_stored_type(x.type, [&]<typename T>() {
-    const size_t rows = static_cast<size_t>(x.shape.n) * x.shape.h, width = static_cast<size_t>(x.shape.w),
-                 channels = static_cast<size_t>(x.shape.c), row = width * channels,
-                 copies = static_cast<size_t>(factor) * factor;
+    const size_t rows = static_cast<size_t>(x.shape.n) * x.shape.h, width = x.shape.w, channels = x.shape.c,
+                 row = width * channels, copies = static_cast<size_t>(factor) * factor;
     parallel_items(rows, (1 + copies) * row * sizeof(T), [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
         upsample_row(factor, x.as<T>() + i * row, y.as<T>() + i * row * copies, width, channels);
@@ -87,15 +85,15 @@ void CpuBackend::upsample_backward(int factor, const Tensor& dy, const Tensor& d
   check_shapes(factor, dx.shape, dy.shape);
   BRIGHTNET_CHECK(dx.type == dy.type, "upsampling between types");
   with_compute_type(dx.type, [&]<typename T>() {
-    const size_t rows = static_cast<size_t>(dx.shape.n) * dx.shape.h, width = static_cast<size_t>(dx.shape.w),
-                 channels = static_cast<size_t>(dx.shape.c), row = width * channels,
-                 copies = static_cast<size_t>(factor) * factor, large_row = row * static_cast<size_t>(factor);
+    const size_t rows = static_cast<size_t>(dx.shape.n) * dx.shape.h, width = dx.shape.w,
+                 channels = dx.shape.c, row = width * channels, copies = static_cast<size_t>(factor) * factor,
+                 large_row = row * factor;
     parallel_items(rows, (1 + copies) * row * sizeof(T), [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
         const T* from = dy.as<T>() + i * row * copies;
         T* to = dx.as<T>() + i * row;
         for (size_t column = 0; column < width; ++column) {
-          const T* pixels = from + column * channels * static_cast<size_t>(factor);
+          const T* pixels = from + column * channels * factor;
           T* pixel = to + column * channels;
           if (factor == 2) {
             sum_four(pixels, large_row, channels, pixel, channels, accumulate);

@@ -44,10 +44,10 @@ template <typename Visit>
 void for_each_weight(const WeightLayout& layout, int input, int width, size_t start, Visit&& visit) {
   for (int i = 0; i < width; ++i) {
     const int block = (input + i) / layout.input_block, inner = (input + i) % layout.input_block;
-    const size_t base = start + static_cast<size_t>(block) * layout.input_stride;
+    const size_t base = start + block * layout.input_stride;
     const int* inside = layout.inside.data() + inner;
     for (int o = 0; o < layout.output_block; ++o) {
-      visit(o * max_block + i, base + static_cast<size_t>(inside[o * layout.input_block]));
+      visit(o * max_block + i, base + inside[o * layout.input_block]);
     }
   }
 }
@@ -66,10 +66,10 @@ WeightLayout::WeightLayout(const dnnl::memory::desc& desc) {
   BRIGHTNET_CHECK(output_block <= max_block && input_block <= max_block, "a weight layout with large blocks");
   output_blocks = static_cast<int>(blocking.padded_dims[0]) / output_block;
   input_blocks = static_cast<int>(blocking.padded_dims[1]) / input_block;
-  output_stride = static_cast<size_t>(blocking.strides[0]);
-  input_stride = static_cast<size_t>(blocking.strides[1]);
-  row_stride = static_cast<size_t>(blocking.strides[2]);
-  column_stride = static_cast<size_t>(blocking.strides[3]);
+  output_stride = blocking.strides[0];
+  input_stride = blocking.strides[1];
+  row_stride = blocking.strides[2];
+  column_stride = blocking.strides[3];
   inside.resize(static_cast<size_t>(output_block) * input_block);
   for (int o = 0; o < output_block; ++o) {
     for (int i = 0; i < input_block; ++i) {

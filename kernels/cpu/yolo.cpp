@@ -76,8 +76,7 @@ void assign_by_size(const Batch& batch, const Truth& truth, size_t index, Assign
     if (!is_assigned(head, truth.box, head.mask[slot], best)) continue;
     const float fit = size_iou(relative_anchor(head, head.mask[slot]), truth.box);
     for (int i = 0; i < cells.count; ++i) {
-      const size_t cell =
-          static_cast<size_t>(cells.row[i]) * batch.shape.w + static_cast<size_t>(cells.column[i]);
+      const size_t cell = static_cast<size_t>(cells.row[i]) * batch.shape.w + cells.column[i];
       compete(assignments[cell * head.mask_count + slot], index, fit);
     }
   }
@@ -148,8 +147,8 @@ struct Corners {
 void decode_corners(const Batch& batch, const Place& place, const Chunk& chunk, Corners& corners) {
   const YoloHead& head = batch.head;
   const Box anchor = relative_anchor(head, head.mask[place.slot]);
-  const float grid_w = static_cast<float>(batch.shape.w), grid_h = static_cast<float>(batch.shape.h);
-  const float row = static_cast<float>(place.row), column = static_cast<float>(place.first_column);
+  const float grid_w = batch.shape.w, grid_h = batch.shape.h;
+  const float row = place.row, column = place.first_column;
   const float scale_xy = head.scale_xy;
   const bool new_coords = head.new_coords;
 #pragma omp simd
@@ -291,7 +290,7 @@ template <typename T>
 void add_chunk(const Batch& batch, const Place& place, int count, const T* predictions, T* gradient,
                const Assignment* assignments, Sums& sums) {
   const YoloHead& head = batch.head;
-  const size_t stride = static_cast<size_t>(head.channels());
+  const size_t stride = head.channels();
   Chunk chunk(count);
   for (int i = 0; i < count; ++i)
     for (int k = 0; k < 5; ++k) chunk.logits[k][i] = static_cast<float>(predictions[i * stride + k]);
@@ -320,7 +319,7 @@ void add_chunk(const Batch& batch, const Place& place, int count, const T* predi
 template <typename T>
 Sums row_loss(const Batch& batch, int image, int row, const T* predictions, T* gradient) {
   const YoloHead& head = batch.head;
-  const size_t stride = static_cast<size_t>(head.channels());
+  const size_t stride = head.channels();
   const size_t first = batch.first_prediction(image, row);
   const T* row_predictions = predictions + first * head.values();
   T* row_gradient = gradient + first * head.values();
@@ -358,7 +357,7 @@ float to_float(double sum) {
 }
 
 size_t assignment_bytes(const YoloHead& head, const Shape& predictions) {
-  return aligned(predictions.pixels() * static_cast<size_t>(head.mask_count) * sizeof(Assignment));
+  return aligned(predictions.pixels() * head.mask_count * sizeof(Assignment));
 }
 
 void check(const YoloHead& head, const Shape& shape) {

@@ -28,7 +28,7 @@ struct ChannelWorkspace {
 
   /// Enough for every GPU, so that planning needs none.
   static size_t bytes(const Shape& shape) {
-    const size_t channels = static_cast<size_t>(shape.c);
+    const size_t channels = shape.c;
     const size_t most_parts = std::max<size_t>(
         most_multiprocessors * blocks_of_multiprocessor * most_columns * widest_vector, channels);
     const size_t parts =

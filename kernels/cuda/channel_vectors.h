@@ -21,7 +21,7 @@ inline bool channels_fill_vectors(std::initializer_list<Tensor> tensors) {
 
 /// Item indices have 32 bits: a 64-bit division would take longer than moving 16 bytes.
 inline unsigned item_count(size_t pixels, int channels, int count) {
-  const size_t items = pixels * static_cast<size_t>(channels / count);
+  const size_t items = pixels * (channels / count);
   BRIGHTNET_CHECK(items <= 0xffffffffu, "a tensor of more than 2^32 vectors");
   return static_cast<unsigned>(items);
 }

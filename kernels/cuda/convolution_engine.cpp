@@ -174,7 +174,7 @@ EnginePointer ConvolutionEngines::measured(const Pass& pass, const Pointers& poi
         "cuDNN " + cudnn_version() + " has no engine for the convolution " + pass.name + ":" + problems, "",
         "Try another precision or another version of cuDNN");
   }
-  const auto chosen = std::make_shared<const ConvolutionEngine>(engines[static_cast<size_t>(index)]);
+  const auto chosen = std::make_shared<const ConvolutionEngine>(engines[index]);
   if (!is_timed()) return chosen;
   if (timed && !trial.undecided) {
     cache_->remember(pass.name, chosen->name);

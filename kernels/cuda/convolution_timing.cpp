@@ -17,7 +17,7 @@ float time(const std::function<bool()>& work, cudaStream_t stream, int runs) {
   }
   end.record(stream);
   end.synchronize();
-  return end.elapsed_ms(begin) / static_cast<float>(runs);
+  return end.elapsed_ms(begin) / runs;
 }
 
 }  // namespace

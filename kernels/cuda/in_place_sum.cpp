@@ -48,7 +48,7 @@ float magnitude(const std::vector<float>& values) {
     squares += std::pow(static_cast<double>(value), 2);
     ++count;
   }
-  return count == 0 ? 0.0f : static_cast<float>(std::sqrt(squares / static_cast<double>(count)));
+  return count == 0 ? 0.0f : static_cast<float>(std::sqrt(squares / count));
 }
 
 InPlace compare(const float* addend, const float* product, const float* sum, size_t count, DType type) {

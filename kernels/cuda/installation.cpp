@@ -71,7 +71,7 @@ std::optional<Problem> why_unusable(const Installation& installation, int index)
             : "Update NVIDIA's driver to 580 or newer, or use --device cpu"};
   }
   if (auto problem = missing_gpu(installation, index)) return problem;
-  const GpuFacts& gpu = installation.gpus[static_cast<size_t>(index)];
+  const GpuFacts& gpu = installation.gpus[index];
   if (!has_code_for(installation.architectures, gpu.major, gpu.minor)) {
     return Problem{"the GPU " + std::to_string(index) + " (" + gpu.name + ") has compute capability " +
                        capability(gpu) + ", and this build carries code for " +

@@ -187,7 +187,7 @@ class Lane {
   NvjpegStatus attempt(Queue queue, std::span<const uint8_t> file, const JpegPart& part) {
     NvjpegImage image{};
     image.channel[0] = reinterpret_cast<unsigned char*>(result_);
-    image.pitch[0] = static_cast<size_t>(part.width) * static_cast<size_t>(part.channels);
+    image.pitch[0] = part.width * static_cast<size_t>(part.channels);
     const NvjpegOutput output = part.channels == 1 ? NvjpegOutput::y : NvjpegOutput::rgb_interleaved;
     arena_.begin();
     const NvjpegStatus status = (this->*queue)(file, output, image);
@@ -215,15 +215,13 @@ class Lane {
   }
 
   void take(const JpegPart& part, uint8_t* pixels) {
-    const size_t channels = static_cast<size_t>(part.channels),
-                 row_bytes = channels * static_cast<size_t>(part.width),
-                 part_bytes = channels * static_cast<size_t>(part.part_width);
+    const size_t channels = part.channels, row_bytes = channels * part.width,
+                 part_bytes = channels * part.part_width;
     const auto rows = static_cast<size_t>(part.part_height);
-    copy_async(pixels_.data(), result_ + static_cast<size_t>(part.top) * row_bytes, rows * row_bytes,
-               stream_);
+    copy_async(pixels_.data(), result_ + part.top * row_bytes, rows * row_bytes, stream_);
     done_.record(stream_);
     done_.synchronize();
-    const uint8_t* from = pixels_.as<uint8_t>() + channels * static_cast<size_t>(part.left);
+    const uint8_t* from = pixels_.as<uint8_t>() + channels * part.left;
     for (size_t row = 0; row < rows; ++row, from += row_bytes, pixels += part_bytes)
       std::memcpy(pixels, from, part_bytes);
   }
@@ -246,7 +244,7 @@ class NvjpegDecoder : public JpegDecoder {
     if (!nvjpeg().problem.empty()) throw DeviceError("nvJPEG cannot be used: " + nvjpeg().problem);
     cuda::check(cudaGetDevice(&gpu_), "ask for the current GPU");
     for (int lane = 0; lane < lanes; ++lane) {
-      auto* const part = static_cast<std::byte*>(memory_.get()) + static_cast<size_t>(lane) * lane_bytes;
+      auto* const part = static_cast<std::byte*>(memory_.get()) + lane * lane_bytes;
       lanes_.push_back(std::make_unique<Lane>(part));
       free_.push_back(lanes_.back().get());
     }
@@ -298,7 +296,7 @@ class NvjpegDecoder : public JpegDecoder {
 }  // namespace
 
 size_t jpeg_decoder_bytes(int lanes) {
-  return static_cast<size_t>(lanes) * lane_bytes;
+  return lanes * lane_bytes;
 }
 
 std::unique_ptr<JpegDecoder> make_jpeg_decoder(int lanes, DecoderMemory memory) {

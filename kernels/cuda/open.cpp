@@ -9,7 +9,7 @@ std::unique_ptr<Backend> make_backend(const DeviceChoice& choice) {
   const Installation installation = inspect(choice.index);
   if (const auto problem = why_unusable(installation, choice.index))
     throw DeviceError(problem->what, "--device", problem->remedy);
-  const GpuFacts& gpu = installation.gpus[static_cast<size_t>(choice.index)];
+  const GpuFacts& gpu = installation.gpus[choice.index];
   if (const auto problem = why_not_in(choice.precision, gpu))
     throw DeviceError(problem->what, "--precision", problem->remedy);
   check(cudaSetDevice(choice.index), "choose GPU " + std::to_string(choice.index));

@@ -64,7 +64,7 @@ int automatic_gpu(const cuda::Installation& installation, Precision precision, s
   }
   for (int i = 0; i < static_cast<int>(installation.gpus.size()); ++i) {
     auto problem = cuda::why_unusable(installation, i);
-    if (!problem) problem = cuda::why_not_in(precision, installation.gpus[static_cast<size_t>(i)]);
+    if (!problem) problem = cuda::why_not_in(precision, installation.gpus[i]);
     if (!problem) return i;
     if (remark.empty()) remark = problem->what + ". " + problem->remedy;
   }
@@ -104,7 +104,7 @@ std::unique_ptr<Backend> open_device(const std::string& device, Precision precis
     }
   }
   refuse(cuda::why_unusable(installation, name.index), device, "--device");
-  refuse(cuda::why_not_in(precision, installation.gpus[static_cast<size_t>(name.index)]), device,
+  refuse(cuda::why_not_in(precision, installation.gpus[name.index]), device,
          "--precision");
   using enum cuda::EngineSelection;
   return cuda::make_backend({name.index, precision, deterministic ? reproducible : fastest});
@@ -129,7 +129,7 @@ FastPrecision fast_precision(const std::string& device) {
     std::string remark;
     if (name.kind == DeviceKind::automatic) name.index = automatic_gpu(installation, Precision::fp32, remark);
     if (name.index >= 0 && name.index < static_cast<int>(installation.gpus.size()))
-      return fast_precision(installation.gpus[static_cast<size_t>(name.index)],
+      return fast_precision(installation.gpus[name.index],
                             cuda::sum_engines(name.index));
     // Memory may be planned without one.
     if (name.kind == DeviceKind::cuda)

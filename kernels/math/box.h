@@ -56,8 +56,7 @@ BRIGHTNET_HD float size_derivative(float t, float size, bool new_coords) {
 
 /// An anchor as a fraction of the input, in w and h (x and y stay 0).
 BRIGHTNET_HD Box relative_anchor(const YoloHead& head, int anchor) {
-  return {0.0f, 0.0f, head.anchors[anchor].w / static_cast<float>(head.input_width),
-          head.anchors[anchor].h / static_cast<float>(head.input_height)};
+  return {0.0f, 0.0f, head.anchors[anchor].w / head.input_width, head.anchors[anchor].h / head.input_height};
 }
 
 /// The box of one prediction: `anchor` indexes head.anchors, (column, row) is its cell of grid_w × grid_h.

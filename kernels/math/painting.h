@@ -62,12 +62,11 @@ struct PictureLayout {
   int most_strokes = 0;  ///< of a picture
   size_t room = 0;       ///< bytes for the pixels of a picture's images, on average
 
-  size_t strokes_at() const { return aligned(static_cast<size_t>(pictures) * sizeof(int)); }
+  size_t strokes_at() const { return aligned(pictures * sizeof(int)); }
   size_t pixels_at() const {
-    return aligned(strokes_at() +
-                   static_cast<size_t>(pictures) * static_cast<size_t>(most_strokes) * sizeof(Stroke));
+    return aligned(strokes_at() + pictures * static_cast<size_t>(most_strokes) * sizeof(Stroke));
   }
-  size_t bytes() const { return pixels_at() + static_cast<size_t>(pictures) * room; }
+  size_t bytes() const { return pixels_at() + pictures * room; }
   bool operator==(const PictureLayout&) const = default;
 };
 
@@ -76,8 +75,7 @@ struct PictureLayout {
 constexpr size_t most_image_bytes = 4;
 
 inline PictureLayout picture_layout(int pictures, int height, int width, int channels, int most_strokes) {
-  const size_t painted =
-      static_cast<size_t>(height) * static_cast<size_t>(width) * static_cast<size_t>(channels);
+  const size_t painted = height * static_cast<size_t>(width) * channels;
   return {pictures, most_strokes, most_image_bytes * painted};
 }
 
@@ -91,14 +89,13 @@ struct Pictures {
 /// How much an object counts at a pixel along one axis: fully from half a pixel inside its box on, and less over `edge`
 /// pixels outside.
 BRIGHTNET_HD float soft_weight(int pixel, float low, float high, float edge) {
-  const float centre = static_cast<float>(pixel) + 0.5f;
+  const float centre = pixel + 0.5f;
   const float outside = color_math::larger(low - centre, centre - high);
   return color_math::unit(1 - outside / edge);
 }
 
 BRIGHTNET_HD uint8_t soft_blend(uint8_t before, uint8_t own, float share) {
-  return rounded_value(static_cast<float>(before) +
-                       share * (static_cast<float>(own) - static_cast<float>(before)));
+  return rounded_value(before + share * (own - static_cast<float>(before)));
 }
 
 BRIGHTNET_HD uint8_t half_blend(uint8_t before, uint8_t own) {
@@ -112,7 +109,7 @@ BRIGHTNET_HD bool resized_pixel(const Stroke& s, const uint8_t* images, int u, i
   const TriangleTaps<float> columns(s.from_x, s.step_x, u - s.shown_left, s.width);
   const TriangleTaps<float> rows(s.from_y, s.step_y, v - s.shown_top, s.height);
   const size_t row_bytes = static_cast<size_t>(s.window_width) * channels;
-  const uint8_t* row = images + s.at + static_cast<size_t>(rows.first - s.window_top) * row_bytes +
+  const uint8_t* row = images + s.at + (rows.first - s.window_top) * row_bytes +
                        static_cast<size_t>(columns.first - s.window_left) * channels;
   float sums[channels] = {}, weights = 0;
   for (int r = 0; r < rows.count; ++r, row += row_bytes) {
@@ -121,7 +118,7 @@ BRIGHTNET_HD bool resized_pixel(const Stroke& s, const uint8_t* images, int u, i
     for (int k = 0; k < columns.count; ++k, pixel += channels) {
       const float weight = down * columns.weight(k);
       weights += weight;
-      for (int c = 0; c < channels; ++c) sums[c] += weight * static_cast<float>(pixel[c]);
+      for (int c = 0; c < channels; ++c) sums[c] += weight * pixel[c];
     }
   }
   for (int c = 0; c < channels; ++c) value[c] = sums[c] / weights;
@@ -136,16 +133,15 @@ BRIGHTNET_HD void warped_source(const Stroke& s, const uint8_t* images, int colu
     for (int c = 0; c < channels; ++c) value[c] = shown ? rounded_value(value[c]) : fill_value;
     return;
   }
-  const uint8_t* pixel = images + s.at +
-                         (static_cast<size_t>(row - s.window_top) * static_cast<size_t>(s.window_width) +
-                          static_cast<size_t>(column - s.window_left)) *
-                             channels;
+  const uint8_t* pixel =
+      images + s.at +
+      ((row - s.window_top) * static_cast<size_t>(s.window_width) + (column - s.window_left)) * channels;
   for (int c = 0; c < channels; ++c) value[c] = pixel[c];
 }
 
 template <int channels>
 BRIGHTNET_HD bool warped_pixel(const Stroke& s, const uint8_t* images, int u, int v, float* value) {
-  const float at_x = static_cast<float>(u) + 0.5f, at_y = static_cast<float>(v) + 0.5f;
+  const float at_x = u + 0.5f, at_y = v + 0.5f;
   const float* const m = s.to_image;
   const float depth = m[6] * at_x + m[7] * at_y + m[8];
   const float x = (m[0] * at_x + m[1] * at_y + m[2]) / depth, y = (m[3] * at_x + m[4] * at_y + m[5]) / depth;
@@ -164,7 +160,7 @@ BRIGHTNET_HD bool warped_pixel(const Stroke& s, const uint8_t* images, int u, in
   warped_source<channels>(s, images, right, row, b);
   warped_source<channels>(s, images, column, below, c);
   warped_source<channels>(s, images, right, below, d);
-  const float share_x = along - static_cast<float>(column), share_y = down - static_cast<float>(row);
+  const float share_x = along - column, share_y = down - row;
   for (int i = 0; i < channels; ++i) {
     const float upper = a[i] + share_x * (b[i] - a[i]), lower = c[i] + share_x * (d[i] - c[i]);
     value[i] = upper + share_y * (lower - upper);
@@ -223,7 +219,7 @@ inline void paint_row(const Pictures& pictures, int picture, int row, int width,
   const PictureLayout& layout = pictures.layout;
   const int count = reinterpret_cast<const int*>(pictures.data)[picture];
   const Stroke* strokes = reinterpret_cast<const Stroke*>(pictures.data + layout.strokes_at()) +
-                          static_cast<size_t>(picture) * static_cast<size_t>(layout.most_strokes);
+                          picture * static_cast<size_t>(layout.most_strokes);
   const auto* images = reinterpret_cast<const uint8_t*>(pictures.data + layout.pixels_at());
   for (int x = 0; x < width; ++x, out += channels)
     channels == 3 ? paint_pixel<3>(strokes, count, images, x, row, out)

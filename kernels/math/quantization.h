@@ -18,11 +18,11 @@ struct QuantizedRange {
   float scale = 1;
   int zero_point = 0;  ///< within 0 … 255
 
-  float least() const { return scale * static_cast<float>(-zero_point); }
-  float most() const { return scale * static_cast<float>(largest_quantized - zero_point); }
+  float least() const { return scale * -zero_point; }
+  float most() const { return scale * (largest_quantized - zero_point); }
   /// Whether its rounding does not saturate; not for NaN.
   BRIGHTNET_HD bool contains(float value) const {
-    const float q = std::nearbyint(value / scale) + static_cast<float>(zero_point);
+    const float q = std::nearbyint(value / scale) + zero_point;
     return q >= 0 && q <= static_cast<float>(largest_quantized);
   }
   bool operator==(const QuantizedRange&) const = default;
@@ -33,11 +33,11 @@ constexpr QuantizedRange image_range{1.0f / 255, 0};
 
 /// The nearest of the range's values, of two the even one, as the processors' conversions round; saturates. NaN becomes 0.
 BRIGHTNET_HD uint8_t quantized(float value, const QuantizedRange& range) {
-  const float q = std::nearbyint(value / range.scale) + static_cast<float>(range.zero_point);
+  const float q = std::nearbyint(value / range.scale) + range.zero_point;
   return static_cast<uint8_t>(std::min(std::max(0.0f, q), static_cast<float>(largest_quantized)));
 }
 BRIGHTNET_HD float dequantized(uint8_t q, const QuantizedRange& range) {
-  return range.scale * static_cast<float>(static_cast<int>(q) - range.zero_point);
+  return range.scale * static_cast<float>(q - range.zero_point);
 }
 
 BRIGHTNET_HD int8_t quantized_weight(float weight, float scale) {
@@ -45,7 +45,7 @@ BRIGHTNET_HD int8_t quantized_weight(float weight, float scale) {
   return static_cast<int8_t>(std::min(std::max(-limit, q), limit));
 }
 BRIGHTNET_HD float dequantized_weight(int8_t q, float scale) {
-  return scale * static_cast<float>(q);
+  return scale * q;
 }
 
 }  // namespace brightnet

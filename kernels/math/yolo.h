@@ -22,7 +22,7 @@ BRIGHTNET_HD bool is_usable(const Box& truth) {
 
 /// The cell of a centre; 1.0 and beyond belong to the last cell.
 BRIGHTNET_HD int cell_of(float center, int grid) {
-  const int cell = static_cast<int>(center * static_cast<float>(grid));
+  const int cell = static_cast<int>(center * grid);
   return cell < 0 ? 0 : cell < grid ? cell : grid - 1;
 }
 
@@ -65,7 +65,7 @@ struct AssignedCells {
 
 /// The neighbour of `cell` on the side of the centre, or -1 outside the grid.
 BRIGHTNET_HD int nearer_neighbour(float center, int cell, int grid) {
-  const float inside = center * static_cast<float>(grid) - static_cast<float>(cell);
+  const float inside = center * grid - cell;
   const int neighbour = inside < 0.5f ? cell - 1 : cell + 1;
   return neighbour < grid ? neighbour : -1;
 }

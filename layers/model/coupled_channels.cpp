@@ -14,8 +14,7 @@ namespace {
 class Coupling {
  public:
   explicit Coupling(const Model& model) : model_(model), sets_(model.layers.size()) {
-    for (int channel = 0; channel < model.channels; ++channel)
-      kept_for_[static_cast<size_t>(fresh())] = "joined to the image";
+    for (int channel = 0; channel < model.channels; ++channel) kept_for_[fresh()] = "joined to the image";
     for (size_t i = 0; i < model.layers.size(); ++i) {
       layer_ = &model.layers[i];
       std::visit([&](const auto& kind) { sets_[i] = outputs(kind); }, layer_->attributes);
@@ -41,9 +40,9 @@ class Coupling {
     return parents_.back();
   }
   int root(int set) {
-    while (parents_[static_cast<size_t>(set)] != set) {
-      int& parent = parents_[static_cast<size_t>(set)];
-      set = parent = parents_[static_cast<size_t>(parent)];
+    while (parents_[set] != set) {
+      int& parent = parents_[set];
+      set = parent = parents_[parent];
     }
     return set;
   }
@@ -52,21 +51,21 @@ class Coupling {
     a = root(a);
     b = root(b);
     if (a == b) return;
-    parents_[static_cast<size_t>(std::max(a, b))] = std::min(a, b);
-    std::string& kept = kept_for_[static_cast<size_t>(std::min(a, b))];
-    if (kept.empty()) kept = kept_for_[static_cast<size_t>(std::max(a, b))];
+    parents_[std::max(a, b)] = std::min(a, b);
+    std::string& kept = kept_for_[std::min(a, b)];
+    if (kept.empty()) kept = kept_for_[std::max(a, b)];
   }
 
   Sets input(size_t number = 0) const {
     const int from = layer_->inputs[number];
-    if (from != network_input) return sets_[static_cast<size_t>(from)];
+    if (from != network_input) return sets_[from];
     Sets image(static_cast<size_t>(model_.channels));
     std::iota(image.begin(), image.end(), 0);
     return image;
   }
   /// The same channels of each of equal groups: what is left of them are equal groups.
   void join_groups(const Sets& channels, int groups) {
-    const size_t size = channels.size() / static_cast<size_t>(groups);
+    const size_t size = channels.size() / groups;
     for (size_t i = size; i < channels.size(); ++i) join(channels[i % size], channels[i]);
   }
   /// The channels of all inputs, as far as they have them.
@@ -104,7 +103,7 @@ class Coupling {
   Sets outputs(const UpsampleAttributes&) { return input(); }
   Sets outputs(const SppAttributes& spp) { return repeated(input(), 1 + spp.windows.size()); }
   Sets outputs(const SpaceToDepthAttributes& space) {
-    return repeated(input(), static_cast<size_t>(space.block) * static_cast<size_t>(space.block));
+    return repeated(input(), space.block * static_cast<size_t>(space.block));
   }
   Sets outputs(const ConcatAttributes&) {
     Sets all;
@@ -118,14 +117,14 @@ class Coupling {
   Sets outputs(const SplitAttributes& split) {
     Sets in = input();
     join_groups(in, split.groups);
-    in.resize(in.size() / static_cast<size_t>(split.groups));
+    in.resize(in.size() / split.groups);
     return in;
   }
   Sets outputs(const ChannelShuffleAttributes& shuffle) {
     const Sets in = input();
     join_groups(in, shuffle.groups);
     Sets out(in.size());
-    for (size_t i = 0; i < out.size(); ++i) out[i] = in[i / static_cast<size_t>(shuffle.groups)];
+    for (size_t i = 0; i < out.size(); ++i) out[i] = in[i / shuffle.groups];
     return out;
   }
   // A partial one adds the first channels of the longer input: those that have a partner come before those without, and do
@@ -136,7 +135,7 @@ class Coupling {
   Sets outputs(const ScaleChannelsAttributes&) { return joined_inputs(); }
   Sets outputs(const YoloAttributes&) {
     for (const int set : input()) {
-      std::string& kept = kept_for_[static_cast<size_t>(root(set))];
+      std::string& kept = kept_for_[root(set)];
       if (kept.empty()) kept = "read by " + layer_->name;
     }
     return input();
@@ -164,9 +163,8 @@ Model without_channels(const Model& model, const CoupledChannels& coupled, const
   Model smaller = model;
   for (size_t i = 0; i < model.layers.size(); ++i) {
     LayerDescription& layer = smaller.layers[i];
-    layer.channels =
-        static_cast<int>(std::count_if(coupled.sets[i].begin(), coupled.sets[i].end(),
-                                       [&](int set) { return !removed[static_cast<size_t>(set)]; }));
+    layer.channels = static_cast<int>(std::count_if(coupled.sets[i].begin(), coupled.sets[i].end(),
+                                                    [&](int set) { return !removed[set]; }));
     auto* conv = std::get_if<ConvAttributes>(&layer.attributes);
     if (!conv) continue;
     if (is_depthwise(model, model.layers[i])) conv->groups = conv->groups * layer.channels / conv->filters;

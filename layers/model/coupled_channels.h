@@ -18,7 +18,7 @@ struct CoupledChannels {
 
   /// The set of a channel of an entry of a layer's inputs.
   int set_of(int input, int channel) const {
-    return input == network_input ? channel : sets[static_cast<size_t>(input)][static_cast<size_t>(channel)];
+    return input == network_input ? channel : sets[input][channel];
   }
 };
 

@@ -81,8 +81,7 @@ std::vector<double> forward_flops(const Model& model, const InputSize& size) {
     flops.push_back(0);
     const auto* conv = std::get_if<ConvAttributes>(&layer.attributes);
     if (!conv) continue;
-    const double outputs =
-        strides[i] == whole_image ? 1 : static_cast<double>(size.pixels()) / (strides[i] * strides[i]);
+    const double outputs = strides[i] == whole_image ? 1 : size.pixels() / (strides[i] * strides[i]);
     const double inputs = static_cast<double>(model.channels_of(layer.inputs[0])) / conv->groups;
     flops.back() = 2.0 * conv->filters * conv->size * conv->size * inputs * outputs;
   }

@@ -13,7 +13,7 @@ std::vector<int> shared_ranges(const Model& model) {
   for (size_t i = 0; i < model.layers.size(); ++i) {
     if (!moves_values(model.layers[i])) continue;
     for (const int input : model.layers[i].inputs) {
-      const int a = first[i + 1], b = first[static_cast<size_t>(input + 1)];
+      const int a = first[i + 1], b = first[input + 1];
       std::replace(first.begin(), first.end(), std::max(a, b), std::min(a, b));
     }
   }
@@ -49,7 +49,7 @@ std::string quantization_refusal(const Model& model) {
                      [](float scale) { return is_usable(scale); }))
       return name + " has a scale or a zero point that is none";
     if (layer.output) {
-      auto& range = found[static_cast<size_t>(ranges[i + 1])];
+      auto& range = found[ranges[i + 1]];
       if (range && range != layer.output) return name + " has another range than what it shares one with";
       range = layer.output;
     }
@@ -58,7 +58,7 @@ std::string quantization_refusal(const Model& model) {
     if (!conv || static_cast<size_t>(conv->filters) != layer.weight_scales.size())
       return name + " has not as many scales as output channels";
     const int input = description.inputs[0];
-    if (input != network_input && !quantization[static_cast<size_t>(input)].output)
+    if (input != network_input && !quantization[input].output)
       return name + " reads an output that has no range";
   }
   return "";

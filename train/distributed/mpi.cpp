@@ -106,7 +106,7 @@ std::vector<RankPlace> MpiCommunicator::meet() {
   }
   local_size_ = 0;
   for (int other = 0; other < size_; ++other) {
-    if (places[static_cast<size_t>(other)].host != host) continue;
+    if (places[other].host != host) continue;
     ++local_size_;
     if (other < rank_) ++local_rank_;
   }

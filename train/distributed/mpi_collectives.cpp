@@ -67,7 +67,7 @@ void MpiCollectives::reduce(const Bucket& bucket) {
                            channel_);
   });
   if (divides(bucket.reduction)) {
-    const float share = 1.0f / static_cast<float>(ranks_.size());
+    const float share = 1.0f / ranks_.size();
     for (size_t i = 0; i < bucket.count; ++i) bucket.values[i] *= share;
   }
 }

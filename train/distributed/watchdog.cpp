@@ -45,7 +45,7 @@ Watchdog::Watchdog(MPI_Comm channel, std::vector<RankPlace> places, std::functio
     const auto index = static_cast<size_t>(other);
     if (other == rank_) continue;
     // Containers on one machine may share its host name without seeing each other's processes.
-    if (places_[index].host == places_[static_cast<size_t>(rank_)].host && exists(places_[index].process)) {
+    if (places_[index].host == places_[rank_].host && exists(places_[index].process)) {
       neighbours_.push_back(other);
     }
   }
@@ -123,7 +123,7 @@ void Watchdog::listen() {
     MPI_Status status;
     mpi().iprobe(MPI_ANY_SOURCE, tag, channel_, &there, &status);
     if (!there) return;
-    Heard& heard = heard_[static_cast<size_t>(status.MPI_SOURCE)];
+    Heard& heard = heard_[status.MPI_SOURCE];
     Beat beat;
     mpi().recv(&beat, sizeof beat, mpi().byte_type, status.MPI_SOURCE, tag, channel_, MPI_STATUS_IGNORE);
     beat.leaving = std::max(beat.leaving, heard.beat.leaving);
@@ -192,7 +192,7 @@ bool Watchdog::is_silent(double quiet) const {
 }
 
 std::string Watchdog::describe_missing(int rank, Lane lane, double waited) const {
-  const Heard& heard = heard_[static_cast<size_t>(rank)];
+  const Heard& heard = heard_[rank];
   const double quiet = seconds_since(heard.at);
   std::string text = name(rank) + " has not reached " + waits_[lane].what.load() +
                      ", where the others wait, for " + std::to_string(static_cast<int>(waited)) + " s. ";
@@ -212,7 +212,7 @@ std::string Watchdog::find_missing(Lane lane, double waited) const {
   std::string missing;
   const int known = rank_ == 0 ? static_cast<int>(heard_.size()) : 1;
   for (int other = 0; other < known && missing.empty(); ++other) {
-    const Heard& heard = heard_[static_cast<size_t>(other)];
+    const Heard& heard = heard_[other];
     const bool late = heard.beat.begun[lane] < mine || is_silent(seconds_since(heard.at));
     if (other != rank_ && late) missing = describe_missing(other, lane, waited);
   }
@@ -249,7 +249,7 @@ void Watchdog::end_device_within(std::chrono::seconds limit) {
 }
 
 std::string Watchdog::name(int rank) const {
-  const RankPlace& place = places_[static_cast<size_t>(rank)];
+  const RankPlace& place = places_[rank];
   return "rank " + std::to_string(rank) + " (process " + std::to_string(place.process) + " on host " +
          place.host + ')';
 }

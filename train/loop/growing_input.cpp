@@ -22,10 +22,10 @@ double GrowingInput::work(int64_t from, int64_t to, const std::vector<int64_t>& 
   double sum = 0;
   for (size_t i = 0; i < boundaries.size(); ++i) {
     const int64_t end = std::clamp(boundaries[i], from, to);
-    sum += work_of(i) * static_cast<double>(end - from);
+    sum += work_of(i) * (end - from);
     from = end;
   }
-  return sum + static_cast<double>(to - from);
+  return sum + (to - from);
 }
 
 double GrowingInput::least_work() const {
@@ -34,7 +34,7 @@ double GrowingInput::least_work() const {
 
 /// Convolutions take nearly all of a step, in proportion to the pixels.
 double GrowingInput::work_of(size_t size) const {
-  return static_cast<double>(sizes_[size].pixels()) / static_cast<double>(sizes_.back().pixels());
+  return sizes_[size].pixels() / static_cast<double>(sizes_.back().pixels());
 }
 
 int GrowingInput::stage_of(const InputSize& size) const {
@@ -43,7 +43,7 @@ int GrowingInput::stage_of(const InputSize& size) const {
 }
 
 InputSize GrowingInput::evaluation_size(const Progress& progress) const {
-  return full(progress) ? evaluation_size_ : sizes_[static_cast<size_t>(progress.input_stage)];
+  return full(progress) ? evaluation_size_ : sizes_[progress.input_stage];
 }
 
 double GrowingInput::evaluation_work(const Progress& progress) const {

@@ -9,7 +9,7 @@ namespace {
 
 // Tolerates rounding: 0.7 of 10 steps is 7, although 0.7f · 10 is slightly less.
 int64_t without_last(double fraction, int64_t steps) {
-  return steps - static_cast<int64_t>(fraction * static_cast<double>(steps) + 1e-3);
+  return steps - static_cast<int64_t>(fraction * steps + 1e-3);
 }
 
 }  // namespace

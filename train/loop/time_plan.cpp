@@ -45,7 +45,7 @@ TimePlan::TimePlan(const RunConfig& config, int64_t val_images, Pace& pace)
       limit_(60.0 * config.train.minutes),
       save_every_(config.train.save_every),
       average_(config.train.average),
-      evaluation_steps_(evaluation_per_training * static_cast<double>(val_images) / config.train.batch),
+      evaluation_steps_(evaluation_per_training * val_images / config.train.batch),
       pace_(&pace) {
   if (config.input_sizes().size() > 1 && !growing_.active())
     recent_steps_ = std::max<int64_t>(recent_steps_, 5 * config.train.size_every);
@@ -84,7 +84,7 @@ double TimePlan::seconds_to_next_evaluation() const {
 }
 
 double TimePlan::seconds_to_last_evaluation(const Progress& progress, const RunLength& length) const {
-  const double steps = pace_->recent_step_seconds() * static_cast<double>(length.steps_left(progress));
+  const double steps = pace_->recent_step_seconds() * length.steps_left(progress);
   return std::min(steps, aim() - pace_->times().used);
 }
 
@@ -94,8 +94,7 @@ bool TimePlan::evaluation_due(const Progress& progress, const RunLength& length)
   if (const auto every = evaluation_interval(evaluate_)) return (epoch - evaluate_.start) % *every == 0;
   if (!active()) return true;
   const double spacing = evaluation_spacing();
-  const double half_epoch =
-      0.5 * pace_->recent_step_seconds() * static_cast<double>(length.steps_per_epoch());
+  const double half_epoch = 0.5 * pace_->recent_step_seconds() * length.steps_per_epoch();
   // At the epoch's end that is nearest to the wanted second, and not shortly before the run's last evaluation.
   return seconds_to_next_evaluation() <= std::min(half_epoch, 0.5 * spacing) &&
          seconds_to_last_evaluation(progress, length) >= 0.5 * spacing;
@@ -113,7 +112,7 @@ bool TimePlan::evaluation_due_within_epoch(const Progress& progress, const RunLe
 
 /// The work of the next `steps` steps when they are the run's last ones.
 double TimePlan::work(const Progress& progress, const RunLength& length, int64_t steps) const {
-  if (!growing_.active()) return static_cast<double>(steps);
+  if (!growing_.active()) return steps;
   Progress planned = progress;
   planned.plans.push_back({progress.iteration, progress.iteration + steps});
   return growing_.work(progress.iteration, progress.iteration + steps, growing_.boundaries(length, planned));
@@ -152,17 +151,17 @@ double TimePlan::seconds_to_end(const Progress& progress, const RunLength& lengt
   const double evaluation = evaluation_seconds();
   if (steps == 0) {
     const int64_t done = evaluated ? 1 : 0;
-    return static_cast<double>(last_evaluations(progress, -done) - done) * evaluation + closing_seconds();
+    return (last_evaluations(progress, -done) - done) * evaluation + closing_seconds();
   }
   const int64_t before_last = evaluations(progress, length, steps);
   const auto all = static_cast<double>(before_last + last_evaluations(progress, before_last));
   const double save = pace_->save_seconds();
-  const double epoch = pace_->recent_step_seconds() * static_cast<double>(length.steps_per_epoch());
+  const double epoch = pace_->recent_step_seconds() * length.steps_per_epoch();
   const double between_saves = std::max<double>(save_every_, std::min(50 * save, epoch));
   const double step = pace_->recent_step_seconds() * (save > 0 ? 1 + save / between_saves : 1);
   const int64_t ends = (static_cast<int64_t>(progress.step) + steps - 1) / length.steps_per_epoch();
-  return work(progress, length, steps) * step + static_cast<double>(ends) * pace_->epoch_end_seconds() +
-         all * evaluation + closing_seconds();
+  return work(progress, length, steps) * step + ends * pace_->epoch_end_seconds() + all * evaluation +
+         closing_seconds();
 }
 
 /// The most steps, at least `least` and at most the upper bound, after which the run ends in time.
@@ -230,7 +229,7 @@ std::optional<int64_t> TimePlan::revise(const Progress& progress, const RunLengt
   if (fitting == now) return std::nullopt;
   // By how much the plan in force misses: seconds that it leaves, or that it takes too long.
   const double off = fitting > now
-                         ? static_cast<double>(fitting - now) * pace_->recent_step_seconds()
+                         ? (fitting - now) * pace_->recent_step_seconds()
                          : seconds_to_end(progress, length, now, evaluated.value_or(false)) - (aim() - used);
   if (off < (left < end * limit_ ? worth_planning_at_end : worth_planning) * limit_) return std::nullopt;
   return progress.iteration + fitting;

@@ -39,7 +39,7 @@ void Trainer::resume() {
   validation_.resume(state.best);
   ranks_.resume(progress_);
   step_.resume(progress_.state);
-  if (progress_.step > 0) pace_.expect(ranks_.sums().seconds / static_cast<double>(progress_.step));
+  if (progress_.step > 0) pace_.expect(ranks_.sums().seconds / progress_.step);
   pace_.begin_run(progress_.times);
   plan_.resume(progress_);
   if (progress_.input_stage < 0) progress_.input_stage = plan_.input_stage(progress_);
@@ -132,7 +132,7 @@ Loader::Setup Trainer::loader_setup() const {
   loader.size_every = setup_.config.train.size_every * step_.micro_batches();
   loader.seed = setup_.config.train.seed;
   loader.end = plan_.loader_end(progress_, step_.micro_batches());
-  loader.steps_per_epoch = static_cast<uint64_t>(plan_.length().steps_per_epoch()) * parts;
+  loader.steps_per_epoch = plan_.length().steps_per_epoch() * parts;
   loader.start_epoch = progress_.epoch;
   loader.start_step = progress_.step * parts;
   loader.pictures = device_paints(setup_.config, setup_.backend);
@@ -283,7 +283,7 @@ void Trainer::time_evaluation(const std::stop_token& stop) {
     if (!validation_.measure(evaluated_network(), images, stop)) return;  // the run stops after the next step
     seconds = pace_.now() - pass_began;
   }
-  const double share = static_cast<double>(count) / static_cast<double>(all);
+  const double share = count / static_cast<double>(all);
   pace_.evaluation_timed(began, seconds / share / plan_.growing().evaluation_work(progress_));
   const std::string costly = leads() ? plan_.time().describe_evaluation(all) : "";
   if (!costly.empty()) log::warn("{}", costly);
@@ -434,8 +434,7 @@ TrainingStatus Trainer::status() const {
 /// Never the whole of an epoch that has not been reported.
 double Trainer::epochs_done() const {
   const auto steps = static_cast<double>(plan_.length().steps_per_epoch());
-  return static_cast<double>(progress_.epoch) +
-         std::min(static_cast<double>(progress_.step), steps - 0.5) / steps;
+  return progress_.epoch + std::min(static_cast<double>(progress_.step), steps - 0.5) / steps;
 }
 
 }  // namespace brightnet

@@ -58,16 +58,14 @@ void TrainingPlan::report(const Progress& progress) {
   const double minutes = config_.train.minutes, used = pace_.times().used;
   const bool first = reported_.steps == 0;
   const auto changed = static_cast<double>(std::abs(length_.steps() - reported_.steps));
-  if (!first && (changed <= difference * static_cast<double>(reported_.steps) ||
-                 used - reported_at_ < between * 60 * minutes)) {
+  if (!first && (changed <= difference * reported_.steps || used - reported_at_ < between * 60 * minutes)) {
     return;
   }
   reported_ = progress.plans.back();
   reported_at_ = used;
-  const double epochs =
-      static_cast<double>(progress.epoch) +
-      static_cast<double>(static_cast<int64_t>(progress.step) + length_.steps_left(progress)) /
-          static_cast<double>(length_.steps_per_epoch());
+  const double epochs = progress.epoch + static_cast<double>(static_cast<int64_t>(progress.step) +
+                                                             length_.steps_left(progress)) /
+                                             length_.steps_per_epoch();
   log::info("About {} epochs fit into train.minutes = {:g}{}.", rounded(epochs), minutes,
             first ? "" : " at the present speed");
 }
@@ -77,7 +75,7 @@ float TrainingPlan::pretrained_share(const Progress& progress) const {
   const float part = config_.train.pretrained_warmup;
   if (part == 0) return 1;
   const auto length = static_cast<float>(std::max<int64_t>(1, length_.last_part(1 - part, progress.plans)));
-  return std::min(1.0f, static_cast<float>(progress.iteration + 1) / length);
+  return std::min(1.0f, (progress.iteration + 1) / length);
 }
 
 int TrainingPlan::input_stage(const Progress& progress) const {
@@ -100,7 +98,7 @@ RunEnd TrainingPlan::loader_end(const Progress& progress, int micro_batches) con
   const int64_t before = static_cast<int64_t>(progress.epoch) * length_.steps_per_epoch() +
                          static_cast<int64_t>(progress.step) - progress.iteration;
   const auto batches = [&](int64_t step) {
-    return static_cast<uint64_t>(std::max<int64_t>(0, step + before)) * static_cast<uint64_t>(micro_batches);
+    return (std::max<int64_t>(0, step + before)) * static_cast<uint64_t>(micro_batches);
   };
   RunEnd end;
   end.batches = batches(length_.steps());

@@ -55,7 +55,7 @@ WorkClock& TrainingStep::clock() {
 }
 
 GradientScale TrainingStep::gradient_scale() const {
-  return optimizer_->gradient_scale(1.0f / static_cast<float>(setup_.config.train.batch));
+  return optimizer_->gradient_scale(1.0f / setup_.config.train.batch);
 }
 
 void TrainingStep::pass(const Batch& batch, int part) {

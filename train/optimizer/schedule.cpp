@@ -35,19 +35,18 @@ Schedule::Schedule(const ScheduleOptions& options, float rate, int64_t iteration
 }
 
 int64_t Schedule::drop_of(double fraction) const {
-  return std::llround(fraction * static_cast<double>(total_));
+  return std::llround(fraction * total_);
 }
 
 double Schedule::warmed(int64_t iteration) const {
-  const double more = static_cast<double>(iteration - warmup_.from) /
-                      static_cast<double>(std::max<int64_t>(1, warmup_length_));
+  const double more = (iteration - warmup_.from) / static_cast<double>(std::max<int64_t>(1, warmup_length_));
   return std::min(1.0, warmup_.value + more);
 }
 
 double Schedule::decayed(int64_t iteration) const {
   if (iteration <= decay_.from) return decay_.value;
   const auto length = static_cast<double>(std::max<int64_t>(1, total_ - decay_.from));
-  const double more = (1 - decay_.value) * (static_cast<double>(iteration - decay_.from) / length);
+  const double more = (1 - decay_.value) * ((iteration - decay_.from) / length);
   return std::min(1.0, decay_.value + more);
 }
 
@@ -55,14 +54,14 @@ void Schedule::change_total(int64_t iteration, int64_t total, double warmup_limi
   if (iteration < warmup_end_) {
     warmup_ = {iteration, warmed(iteration)};
     total_ = total;
-    const auto limit = static_cast<int64_t>(warmup_limit * static_cast<double>(total));
+    const auto limit = static_cast<int64_t>(warmup_limit * total);
     warmup_length_ = std::min(longest_warmup_, std::max<int64_t>(1, limit));
-    const double left = std::ceil((1 - warmup_.value) * static_cast<double>(warmup_length_));
+    const double left = std::ceil((1 - warmup_.value) * warmup_length_);
     warmup_end_ = std::min(total, iteration + static_cast<int64_t>(left));
     decay_.from = warmup_end_;
   } else {
     const auto length = static_cast<double>(std::max<int64_t>(1, total - warmup_end_));
-    decay_ = {iteration, std::min(decayed(iteration), static_cast<double>(iteration - warmup_end_) / length)};
+    decay_ = {iteration, std::min(decayed(iteration), (iteration - warmup_end_) / length)};
     total_ = total;
   }
   if (!options_.steps.empty()) return;

@@ -34,18 +34,18 @@ Evaluations evaluations_of(const MetricsTable& table) {
   const double comparable_after = table.comparable_after();
   for (const auto& row : table.rows) {
     if (row[0] <= comparable_after) continue;
-    const double score = row[static_cast<size_t>(AP)], sum = row[static_cast<size_t>(loss)];
+    const double score = row[AP], sum = row[loss];
     if (std::isnan(score) || std::isnan(sum)) continue;
     all.epochs.push_back(row[0]);
     all.AP.push_back(score);
     all.loss.push_back(sum);
-    all.val_loss.push_back(val_loss < 0 ? std::nan("") : row[static_cast<size_t>(val_loss)]);
+    all.val_loss.push_back(val_loss < 0 ? std::nan("") : row[val_loss]);
   }
   return all;
 }
 
 double mean(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  return std::accumulate(values.begin(), values.end(), 0.0) / values.size();
 }
 
 /// How many evaluations a mean is over: a tenth of them, at least 3.
@@ -246,7 +246,7 @@ std::string few_objects(const RunOutcome& run) {
   const std::vector<int64_t>& objects = run.training_objects;
   if (objects.size() != classes.size() || classes.size() < 2) return "";
   const int64_t all = std::accumulate(objects.begin(), objects.end(), int64_t{0});
-  const double even_share = static_cast<double>(all) / static_cast<double>(classes.size());
+  const double even_share = all / static_cast<double>(classes.size());
   size_t rarest = classes.size();
   for (size_t i = 0; i < classes.size(); ++i) {
     const bool rare = objects[i] < 30 || static_cast<double>(objects[i]) < 0.2 * even_share;
@@ -271,7 +271,7 @@ std::string confused(const RunOutcome& run) {
     for (int predicted = 0; predicted < matrix.classes; ++predicted) {
       const int64_t taken = matrix.at(predicted, truth);
       if (predicted == truth || taken < least_objects_of_class) continue;
-      const double share = static_cast<double>(taken) / static_cast<double>(total);
+      const double share = taken / static_cast<double>(total);
       if (share <= worst) continue;
       worst = share;
       from = truth;
@@ -279,7 +279,7 @@ std::string confused(const RunOutcome& run) {
     }
   }
   if (from < 0) return "";
-  const auto name = [&](int id) { return run.best.per_class[static_cast<size_t>(id)].name; };
+  const auto name = [&](int id) { return run.best.per_class[id].name; };
   return fmt::format(
       "{} of the objects of class {} are taken for {}: check that the two are labelled consistently "
       "(confusion_matrix.png, val_pred*.jpg).",

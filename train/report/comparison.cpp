@@ -34,15 +34,15 @@ const std::vector<double>* best_row(const MetricsTable& table) {
   const double comparable_after = table.comparable_after();
   const std::vector<double>* best = nullptr;
   for (const auto& row : table.rows) {
-    if (AP < 0 || std::isnan(row[static_cast<size_t>(AP)]) || row[0] <= comparable_after) continue;
-    if (!best || row[static_cast<size_t>(AP)] > (*best)[static_cast<size_t>(AP)]) best = &row;
+    if (AP < 0 || std::isnan(row[AP]) || row[0] <= comparable_after) continue;
+    if (!best || row[AP] > (*best)[AP]) best = &row;
   }
   return best;
 }
 
 double cell(const MetricsTable& table, const std::vector<double>& row, const char* column) {
   const int at = table.column(column);
-  return at < 0 ? std::nan("") : row[static_cast<size_t>(at)];
+  return at < 0 ? std::nan("") : row[at];
 }
 
 void take_from_curves(ComparedRun& run) {
@@ -58,7 +58,7 @@ void take_from_curves(ComparedRun& run) {
     run.seconds += seconds;
     images += speed * seconds;
   }
-  run.images_per_s = run.seconds > 0 ? images / run.seconds : speeds / static_cast<double>(table.rows.size());
+  run.images_per_s = run.seconds > 0 ? images / run.seconds : speeds / table.rows.size();
   if (const auto* row = best_row(table)) {
     const auto score = [&](const char* column) {
       const double value = cell(table, *row, column);
@@ -278,13 +278,12 @@ std::string other_validation(const std::vector<ComparedRun>& runs) {
 std::vector<std::vector<std::string>> comparison_rows(const std::vector<ComparedRun>& runs) {
   std::vector<std::vector<std::string>> rows;
   for (const ComparedRun& run : runs) {
-    rows.push_back(
-        {run.name, score_text(run.AP50), score_text(run.AP), score_text(run.AP75),
-         run.best_epoch > 0 ? std::to_string(run.best_epoch) : "-", std::to_string(run.epochs),
-         run.seconds > 0 ? format_seconds(run.seconds) : "-",
-         run.images_per_s > 0 ? fmt::format("{:.1f}", run.images_per_s) : "-",
-         run.parameters > 0 ? fmt::format("{:.2f} M", static_cast<double>(run.parameters) / 1e6) : "-",
-         run.weights_bytes > 0 ? format_bytes(static_cast<double>(run.weights_bytes)) : "-"});
+    rows.push_back({run.name, score_text(run.AP50), score_text(run.AP), score_text(run.AP75),
+                    run.best_epoch > 0 ? std::to_string(run.best_epoch) : "-", std::to_string(run.epochs),
+                    run.seconds > 0 ? format_seconds(run.seconds) : "-",
+                    run.images_per_s > 0 ? fmt::format("{:.1f}", run.images_per_s) : "-",
+                    run.parameters > 0 ? fmt::format("{:.2f} M", run.parameters / 1e6) : "-",
+                    run.weights_bytes > 0 ? format_bytes(static_cast<double>(run.weights_bytes)) : "-"});
   }
   return rows;
 }

@@ -63,8 +63,8 @@ struct Totals {
       : predicted(static_cast<size_t>(matrix.classes + 1)), truth(predicted) {
     for (int p = 0; p <= matrix.classes; ++p) {
       for (int t = 0; t <= matrix.classes; ++t) {
-        predicted[static_cast<size_t>(p)] += matrix.at(p, t);
-        truth[static_cast<size_t>(t)] += matrix.at(p, t);
+        predicted[p] += matrix.at(p, t);
+        truth[t] += matrix.at(p, t);
       }
     }
   }
@@ -81,9 +81,8 @@ void draw_cell(Canvas& canvas, const Layout& layout, const ConfusionMatrix& matr
   }
   const int64_t count = matrix.at(predicted, truth);
   // Of a class's objects; false alarms of a class's detections.
-  const int64_t total =
-      extra ? totals.predicted[static_cast<size_t>(predicted)] : totals.truth[static_cast<size_t>(truth)];
-  const double share = total > 0 ? static_cast<double>(count) / static_cast<double>(total) : 0;
+  const int64_t total = extra ? totals.predicted[predicted] : totals.truth[truth];
+  const double share = total > 0 ? count / static_cast<double>(total) : 0;
   const cv::Scalar fill = heat(share, background);
   canvas.fill(box, fill);
   if (!layout.numbers) return;
@@ -109,8 +108,7 @@ void draw_names(Canvas& canvas, const Layout& layout, const Metrics& metrics) {
     const bool background = i == layout.size - 1;
     const double middle = layout.at(i) + layout.cell / 2;
     const auto name = [&](const char* of_background) {
-      const std::string words =
-          background ? of_background : shown_name(metrics.per_class[static_cast<size_t>(i)].name, i);
+      const std::string words = background ? of_background : shown_name(metrics.per_class[i].name, i);
       return shortened(words, room * Canvas::density, letters * Canvas::density, background);
     };
     const cv::Scalar color = background ? cv::Scalar(160, 70, 10) : ink;

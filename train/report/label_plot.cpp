@@ -62,12 +62,12 @@ void draw_pairs(Canvas& canvas, const cv::Rect2d& area, const std::vector<Labell
   std::vector<int> counts(static_cast<size_t>(bins * bins), 0);
   for (const LabelledShape& shape : shapes) {
     const int column = bin_of(shape.values[across], bins), row = bin_of(shape.values[up], bins);
-    ++counts[static_cast<size_t>((up == 1 ? row : bins - 1 - row) * bins + column)];
+    ++counts[(up == 1 ? row : bins - 1 - row) * bins + column];
   }
   const int most = *std::max_element(counts.begin(), counts.end());
   const double side_x = area.width / bins, side_y = area.height / bins;
   for (int i = 0; i < bins * bins; ++i) {
-    if (const int count = counts[static_cast<size_t>(i)]; count > 0)
+    if (const int count = counts[i]; count > 0)
       canvas.fill({area.x + i % bins * side_x, area.y + i / bins * side_y, side_x, side_y},
                   density_color(count, most));
   }
@@ -78,12 +78,11 @@ void draw_pairs(Canvas& canvas, const cv::Rect2d& area, const std::vector<Labell
 void draw_histogram(Canvas& canvas, const cv::Rect2d& area, const std::vector<LabelledShape>& shapes,
                     size_t variable, int bins) {
   std::vector<int> counts(static_cast<size_t>(bins), 0);
-  for (const LabelledShape& shape : shapes)
-    ++counts[static_cast<size_t>(bin_of(shape.values[variable], bins))];
+  for (const LabelledShape& shape : shapes) ++counts[bin_of(shape.values[variable], bins)];
   const int most = std::max(1, *std::max_element(counts.begin(), counts.end()));
   const double side = area.width / bins;
   for (int i = 0; i < bins; ++i) {
-    const double height = area.height * counts[static_cast<size_t>(i)] / most;
+    const double height = area.height * counts[i] / most;
     canvas.fill({area.x + i * side, area.br().y - height, side, height}, density_color(1, 2));
   }
   draw_frame(canvas, area, names[variable], "");
@@ -93,14 +92,14 @@ void draw_classes(Canvas& canvas, const cv::Rect2d& area, const std::vector<Labe
                   const std::vector<std::string>& classes) {
   constexpr size_t most_named = 40, most_counted = 16;
   std::vector<int64_t> counts(classes.size(), 0);
-  for (const LabelledShape& shape : shapes) ++counts.at(static_cast<size_t>(shape.class_id));
+  for (const LabelledShape& shape : shapes) ++counts.at(shape.class_id);
   const auto most =
       static_cast<double>(std::max<int64_t>(1, *std::max_element(counts.begin(), counts.end())));
-  const double each = area.width / static_cast<double>(classes.size());
+  const double each = area.width / classes.size();
   for (size_t i = 0; i < classes.size(); ++i) {
     const int id = static_cast<int>(i);
-    const double left = area.x + static_cast<double>(i) * each, middle = left + each / 2;
-    const double height = (area.height - 18) * static_cast<double>(counts[i]) / most;
+    const double left = area.x + i * each, middle = left + each / 2;
+    const double height = (area.height - 18) * counts[i] / most;
     canvas.fill({left + 0.1 * each, area.br().y - height, 0.8 * each, height}, class_color(id));
     if (classes.size() <= most_counted)
       canvas.text(std::to_string(counts[i]), {middle, area.br().y - height - 9}, letters, ink, Align::center);
@@ -143,8 +142,7 @@ cv::Mat plot_labels(const Dataset& dataset) {
   constexpr double part = 150, gap = 38;
   for (size_t up = 0; up < variables; ++up) {
     for (size_t across = 0; across <= up; ++across) {
-      const cv::Rect2d area(812 + static_cast<double>(across) * (part + gap),
-                            top + static_cast<double>(up) * (part + gap + 17), part, part);
+      const cv::Rect2d area(812 + across * (part + gap), top + up * (part + gap + 17), part, part);
       across == up ? draw_histogram(canvas, area, shapes, up, 30)
                    : draw_pairs(canvas, area, shapes, across, up, 30);
     }

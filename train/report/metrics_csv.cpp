@@ -123,7 +123,7 @@ MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string
     std::vector<double> values;
     for (const std::string& column : columns) {
       const int at = old.column(column);
-      values.push_back(at < 0 ? std::numeric_limits<double>::quiet_NaN() : row[static_cast<size_t>(at)]);
+      values.push_back(at < 0 ? std::numeric_limits<double>::quiet_NaN() : row[at]);
     }
     text_ += row_line(row[0], values);
   }

@@ -50,9 +50,7 @@ Json json_of(const PlotPanel& panel) {
                       {"color", css(line_color(curve.color >= 0 ? static_cast<size_t>(curve.color) : i))},
                       {"x", numbers(curve.x, std::max<size_t>(1, step))},
                       {"y", numbers(curve.y, std::max<size_t>(1, step))}});
-    if (best >= 0)
-      curves.back()["best"] = {number(curve.x[static_cast<size_t>(best)]),
-                               number(curve.y[static_cast<size_t>(best)])};
+    if (best >= 0) curves.back()["best"] = {number(curve.x[best]), number(curve.y[best])};
   }
   return {{"title", panel.title},
           {"log", is_logarithmic(panel)},
@@ -163,7 +161,7 @@ void Page::score_curves(const Metrics& metrics) {
   const auto add_class = [&](int plot, const ClassMetrics& c, size_t i, const std::vector<double>& x,
                              const std::vector<double>& y) {
     mean[plot].resize(y.size());
-    for (size_t k = 0; k < y.size(); ++k) mean[plot][k] += y[k] / static_cast<double>(known.size());
+    for (size_t k = 0; k < y.size(); ++k) mean[plot][k] += y[k] / known.size();
     if (named && known.size() > 1)
       curves[plot].push_back(
           {{"name", c.name}, {"color", css(line_color(i))}, {"x", numbers(x)}, {"y", numbers(y)}});

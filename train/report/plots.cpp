@@ -49,8 +49,8 @@ void draw_points(const Plot& plot, const Curve& curve, Better better, const cv::
     for (const cv::Point2d& point : points) plot.canvas.dot(point, 2.4, color);
   }
   if (const int best = best_of(curve, better); best >= 0) {
-    plot.canvas.dot(points[static_cast<size_t>(best)], 5, color);
-    plot.canvas.dot(points[static_cast<size_t>(best)], 2.6, {255, 255, 255});
+    plot.canvas.dot(points[best], 5, color);
+    plot.canvas.dot(points[best], 2.6, {255, 255, 255});
   }
 }
 
@@ -71,7 +71,7 @@ double draw_legend(Canvas& canvas, cv::Point2d corner, double width, const PlotP
                           letters * Canvas::density),
                 {at.x + sample + gap, at.y}, letters, ink);
     if (const int best = best_of(curve, panel.better); best >= 0) {
-      canvas.text(fmt::format("{:.3g}", curve.y[static_cast<size_t>(best)]), {right - number, at.y}, letters,
+      canvas.text(fmt::format("{:.3g}", curve.y[best]), {right - number, at.y}, letters,
                   ink, Align::right, true);
     }
     canvas.text(curve.y.empty() ? "–" : fmt::format("{:.3g}", curve.y.back()), {right, at.y}, letters, ink,
@@ -156,7 +156,7 @@ cv::Mat plot_panels(const std::vector<PlotPanel>& panels, const std::string& x_n
   Canvas canvas(columns * width + 20, (count + columns - 1) / columns * height + 20);
   for (int i = 0; i < static_cast<int>(panels.size()); ++i) {
     const cv::Rect2d place(10 + i % columns * width, 10 + i / columns * height, width, height);
-    draw_panel(canvas, place, panels[static_cast<size_t>(i)], x, x_name, best_epoch);
+    draw_panel(canvas, place, panels[i], x, x_name, best_epoch);
   }
   return canvas.finish();
 }

@@ -17,7 +17,7 @@ std::string scores_text(const RunProgress& run) {
   const std::string text = fmt::format("  AP50 {:.3f} AP {:.3f}", scores.AP50, scores.AP);
   if (run.just_evaluated) return text;
   if (run.iterations > 0) {
-    const double iteration = scores.epoch * static_cast<double>(run.steps_per_epoch);
+    const double iteration = scores.epoch * run.steps_per_epoch;
     return text +
            fmt::format(" (iteration {:.0f})", std::min(iteration, static_cast<double>(run.iterations)));
   }
@@ -33,9 +33,9 @@ std::optional<LastScores> last_scores(const MetricsTable& table, double epochs_d
   const int AP = table.column("AP"), AP50 = table.column("AP50");
   if (AP < 0 || AP50 < 0) return std::nullopt;
   for (auto row = table.rows.rbegin(); row != table.rows.rend(); ++row) {
-    const double epoch = (*row)[0], score = (*row)[static_cast<size_t>(AP)];
+    const double epoch = (*row)[0], score = (*row)[AP];
     if (epoch > epochs_done + rounding || std::isnan(score)) continue;
-    return LastScores{.epoch = epoch, .AP50 = (*row)[static_cast<size_t>(AP50)], .AP = score};
+    return LastScores{.epoch = epoch, .AP50 = (*row)[AP50], .AP = score};
   }
   return std::nullopt;
 }

@@ -15,7 +15,7 @@ Curve curve_of(const MetricsTable& table, int column, const Line& line, const st
   Curve curve{line.name, {}, {}, line.color};
   if (!grew.empty()) curve.comparable_after = grew.back();
   for (const std::vector<double>& row : table.rows) {
-    const double value = row[static_cast<size_t>(column)];
+    const double value = row[column];
     if (!std::isfinite(value)) continue;
     curve.x.push_back(row[0]);
     curve.y.push_back(value);

@@ -43,7 +43,7 @@ RunDescription describe_run(const TrainingSetup& setup, const ParameterLayout& l
   run.taught = config.distillation != nullptr;
   run.training_objects.resize(run.classes.size());
   for (const ImageRecord& image : setup.train.images) {
-    for (const Annotation& a : image.annotations) ++run.training_objects[static_cast<size_t>(a.class_id)];
+    for (const Annotation& a : image.annotations) ++run.training_objects[a.class_id];
   }
   if (std::string shared = describe_trained_on(setup.train, setup.val); !shared.empty())
     run.warnings.push_back(std::move(shared));
@@ -54,14 +54,13 @@ RunDescription describe_run(const TrainingSetup& setup, const ParameterLayout& l
               {"fingerprint",
                "a hash of the images' names and sizes, the boxes and the classes: equal fingerprints "
                "mean equal data"}};
-  run.model = {
-      {"model", setup.model.name},
-      {"parameters", fmt::format("{:.2f} M", static_cast<double>(layout.trainable_parameters()) / 1e6)},
-      {"input", config.train.size.value().square()
-                    ? fmt::format("{0} x {0}", config.train.size.value().height)
-                    : config.train.size.value().described()},
-      {"batch", fmt::format("{} in micro-batches of {}", config.train.batch.value(),
-                            config.train.micro_batch.value())}};
+  run.model = {{"model", setup.model.name},
+               {"parameters", fmt::format("{:.2f} M", layout.trainable_parameters() / 1e6)},
+               {"input", config.train.size.value().square()
+                             ? fmt::format("{0} x {0}", config.train.size.value().height)
+                             : config.train.size.value().described()},
+               {"batch", fmt::format("{} in micro-batches of {}", config.train.batch.value(),
+                                     config.train.micro_batch.value())}};
   run.machine = {{"host", host_name()},
                  {"processor", processor_name()},
                  {"device", setup.backend.name()},

@@ -26,7 +26,7 @@ const std::vector<double>* row_of(const MetricsTable& table, int epoch) {
 
 double cell(const MetricsTable& table, const std::vector<double>* row, const char* column) {
   const int at = table.column(column);
-  return at < 0 || !row ? std::nan("") : (*row)[static_cast<size_t>(at)];
+  return at < 0 || !row ? std::nan("") : (*row)[at];
 }
 
 /// The seconds and images of all epochs whose times are known.
@@ -98,9 +98,9 @@ std::vector<PlotPanel> all_panels(const MetricsTable& curves) {
     if (at < 0) return;
     Curve curve{"training", {}, {}, 0};
     for (const auto& row : curves.rows) {
-      if (!std::isfinite(row[static_cast<size_t>(at)])) continue;
+      if (!std::isfinite(row[at])) continue;
       curve.x.push_back(row[0]);
-      curve.y.push_back(row[static_cast<size_t>(at)]);
+      curve.y.push_back(row[at]);
     }
     panels.push_back({title, {curve}, Better::neither});
   };

@@ -60,10 +60,10 @@ Thinning rest_of(size_t budget, const std::filesystem::path& folder) {
   double bytes = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     if (entry.path().filename().string().rfind("events.out.tfevents.", 0) == 0)
-      bytes += static_cast<double>(entry.file_size(ignored));
+      bytes += entry.file_size(ignored);
   }
-  const double spent = std::min(1.0, bytes / static_cast<double>(events_budget));
-  return Thinning(budget, static_cast<size_t>(spent * static_cast<double>(budget)));
+  const double spent = std::min(1.0, bytes / events_budget);
+  return Thinning(budget, static_cast<size_t>(spent * budget));
 }
 
 }  // namespace
@@ -115,16 +115,15 @@ void RunReport::add_batch(const Batch& batch, int64_t number) {
 void RunReport::picture_batch(const Batch& batch, int64_t number) {
   std::vector<cv::Mat> pictures;
   const InputSize size(batch.height, batch.width);
-  const size_t bytes = static_cast<size_t>(batch.channels) * static_cast<size_t>(size.pixels());
-  const size_t row_bytes = static_cast<size_t>(batch.channels) * static_cast<size_t>(size.width);
+  const size_t bytes = batch.channels * static_cast<size_t>(size.pixels());
+  const size_t row_bytes = batch.channels * static_cast<size_t>(size.width);
   std::vector<uint8_t> painted(bytes);  // what a device paints, on the host
   for (int i = 0; i < std::min(batch.count, pictured_per_batch); ++i) {
-    const uint8_t* pixels = batch.pixels ? batch.pixels + static_cast<size_t>(i) * bytes : painted.data();
+    const uint8_t* pixels = batch.pixels ? batch.pixels + i * bytes : painted.data();
     for (int y = 0; y < size.height && !batch.pixels; ++y)
-      paint_row(batch.pictures, i, y, size.width, batch.channels,
-                painted.data() + static_cast<size_t>(y) * row_bytes);
+      paint_row(batch.pictures, i, y, size.width, batch.channels, painted.data() + y * row_bytes);
     pictures.push_back(rgb_of(pixels, size, batch.channels));
-    draw_truths(pictures.back(), batch.truths[static_cast<size_t>(i)], run_.classes);
+    draw_truths(pictures.back(), batch.truths[i], run_.classes);
   }
   const cv::Mat together = tile(pictures);
   write_picture("train_batch" + std::to_string(number) + ".jpg", together);

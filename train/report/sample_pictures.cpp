@@ -48,7 +48,7 @@ void picture_samples(const Dataset& dataset, const RunConfig& config, const Samp
     setup.sizes = {config.train.size};
     setup.channels = channels;
     setup.seed = options.seed;
-    setup.steps_per_epoch = static_cast<uint64_t>(options.count);
+    setup.steps_per_epoch = options.count;
     Loader loader(setup);
     while (const Batch* batch = loader.next())
       use(number++,

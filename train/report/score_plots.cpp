@@ -164,12 +164,12 @@ cv::Mat plot_over_score(const Metrics& metrics, OverScore which) {
     for (int i = 0; i < ScoreCurves::points; ++i) {
       const double value = value_of(c.by_score, which, i);
       line.points.emplace_back(ScoreCurves::score(i), value);
-      mean[static_cast<size_t>(i)].y += value;
+      mean[i].y += value;
     }
   });
   plot.mean = {all_classes(known), "–", {}};
   if (known == 0) return draw(plot);
-  for (cv::Point2d& point : mean) point.y /= static_cast<double>(known);
+  for (cv::Point2d& point : mean) point.y /= known;
   plot.best = {best.score, value_of(best, which)};
   plot.mean = {all_classes(known), fmt::format("{:.3f}", plot.best.y), mean};
   plot.best_words = best_words(best);

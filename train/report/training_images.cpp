@@ -18,10 +18,8 @@ int64_t affordable_images(const Trainer& trainer, const TrainingSetup& setup, co
   const auto all = static_cast<int64_t>(pictures.images.size());
   double seconds = part_of_run * trainer.pace().times().used;
   if (const auto left = trainer.seconds_left()) seconds = std::min(seconds, part_of_rest * *left);
-  const double per_input =
-      trainer.pace().evaluation_seconds() / static_cast<double>(evaluated_images(setup.val, tiles));
-  const double inputs_each =
-      static_cast<double>(evaluated_images(pictures, tiles)) / static_cast<double>(all);
+  const double per_input = trainer.pace().evaluation_seconds() / evaluated_images(setup.val, tiles);
+  const double inputs_each = evaluated_images(pictures, tiles) / static_cast<double>(all);
   const double per_image = per_input * inputs_each;
   if (per_image <= 0 || seconds <= 0) return 0;
   const double fitting = std::min(1e9, seconds / per_image);

@@ -28,7 +28,7 @@ cv::Scalar verdict_color(Verdict verdict) {
 }
 
 std::string name_of(int class_id, const std::vector<std::string>& names) {
-  return shown_name(names[static_cast<size_t>(class_id)], class_id);
+  return shown_name(names[class_id], class_id);
 }
 
 cv::Mat fitted(const cv::Mat& image) {
@@ -77,7 +77,7 @@ std::vector<DrawnBox> verdicts_drawn(const ImageRecord& record, std::span<const 
     const Verdict verdict = verdicts.detections[d];
     if (boxes[d].class_id < 0 || verdict == Verdict::not_counted) continue;
     const int truth = verdicts.truth_of[d];
-    const int truth_class = truth < 0 ? -1 : record.annotations[static_cast<size_t>(truth)].class_id;
+    const int truth_class = truth < 0 ? -1 : record.annotations[truth].class_id;
     const bool good = verdict == Verdict::correct;
     (good ? right : wrong)
         .push_back({scaled_box(boxes[d], scale), verdict_color(verdict),

@@ -19,11 +19,11 @@ constexpr uint64_t bytes_of_pictures = 16 << 20;
 }  // namespace
 
 uint64_t DiskNeeds::events() const {
-  return static_cast<uint64_t>(epochs) * bytes_of_row + static_cast<uint64_t>(evaluations) * bytes_of_picture;
+  return epochs * bytes_of_row + evaluations * bytes_of_picture;
 }
 
 uint64_t DiskNeeds::total() const {
-  return 2 * state + static_cast<uint64_t>(weights_files) * weights + events() + bytes_of_pictures;
+  return 2 * state + weights_files * weights + events() + bytes_of_pictures;
 }
 
 std::string describe_shortage(const DiskNeeds& needs, uint64_t present, uint64_t free,
@@ -36,9 +36,8 @@ std::string describe_shortage(const DiskNeeds& needs, uint64_t present, uint64_t
       "one is written), {} for {} weights files, up to {} for TensorBoard and logs, {} for pictures. A file "
       "that cannot be written does not end the run; every save tries again. Free some space, or train under "
       "another --out.",
-      folder, text(more), text(free), text(2 * needs.state),
-      text(static_cast<uint64_t>(needs.weights_files) * needs.weights), needs.weights_files,
-      text(needs.events()), text(bytes_of_pictures));
+      folder, text(more), text(free), text(2 * needs.state), text(needs.weights_files * needs.weights),
+      needs.weights_files, text(needs.events()), text(bytes_of_pictures));
 }
 
 uint64_t bytes_in(const fs::path& folder) {

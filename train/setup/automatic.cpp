@@ -163,7 +163,7 @@ class Chooser {
     const TrainOptions& train = config_.train;
     double trained = 0;
     if (train.epochs.has_value() && train.iterations == 0)
-      trained = static_cast<double>(train.epochs) * static_cast<double>(images_);
+      trained = train.epochs * static_cast<double>(images_);
     if (train.minutes > 0) {
       const double in_time = train.minutes * images_per_minute();
       trained = trained > 0 ? std::min(trained, in_time) : in_time;
@@ -240,14 +240,13 @@ class Chooser {
     ScheduleOptions& schedule = config_.schedule;
     const int64_t wanted =
         published() ? published_warmup_steps : std::max(warmup_epochs * steps_per_epoch_, warmup_steps);
-    const int64_t steps =
-        std::min<int64_t>(wanted, std::llround(largest_warmup * static_cast<double>(steps_)));
+    const int64_t steps = std::min<int64_t>(wanted, std::llround(largest_warmup * steps_));
     const bool in_epochs = counts_epochs(schedule.unit);
     const double unit = in_epochs ? static_cast<double>(steps_per_epoch_) : 1;
     const std::string rule =
         published() ? fmt::format("YOLOv4's {} steps", published_warmup_steps)
                     : fmt::format("the larger of {} epochs and {} steps", warmup_epochs, warmup_steps);
-    choose("schedule.warmup", schedule.warmup, rounded(static_cast<double>(steps) / unit),
+    choose("schedule.warmup", schedule.warmup, rounded(steps / unit),
            fmt::format("{}{}, at most {:g} % of {}", in_epochs ? fmt::format("{} steps: ", steps) : "", rule,
                        100 * largest_warmup, run_of()));
     choose("schedule.power", schedule.power, published() ? published_warmup_power : warmup_power,
@@ -400,8 +399,7 @@ class Chooser {
     const auto epochs = static_cast<double>(expected_epochs());
     const double usual = std::max(1.0, std::round(epochs / evaluations));
     const double affordable =
-        std::ceil(evaluated_per_trained * static_cast<double>(facts_.validation_images) /
-                  (evaluation_part * static_cast<double>(images_)));
+        std::ceil(evaluated_per_trained * facts_.validation_images / (evaluation_part * images_));
     const double every = std::max(usual, std::min(affordable, std::floor(epochs / fewest_evaluations)));
     std::string reason = "after every epoch, as the run is short";
     if (every > 1) reason = fmt::format("about {:.0f} evaluations in {:g} epochs", epochs / every, epochs);

@@ -170,11 +170,11 @@ AnchorFit anchor_fit(const Model& model, const std::vector<BoxShape>& boxes) {
       reached += near;
       reached_by_any[i] |= near;
     }
-    fit.heads.push_back({layer.name, static_cast<double>(reached) / static_cast<double>(boxes.size())});
+    fit.heads.push_back({layer.name, reached / static_cast<double>(boxes.size())});
   }
   for (size_t i = 0; i < boxes.size(); ++i) {
-    fit.recall += static_cast<double>(reached_by_any[i]) / static_cast<double>(boxes.size());
-    fit.mean_iou += best[i] / static_cast<double>(boxes.size());
+    fit.recall += reached_by_any[i] / static_cast<double>(boxes.size());
+    fit.mean_iou += best[i] / boxes.size();
   }
   return fit;
 }

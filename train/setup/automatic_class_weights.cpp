@@ -14,7 +14,7 @@ namespace {
 constexpr double lowest = 0.25, highest = 4;
 
 double weight(double scale, int64_t objects) {
-  return std::clamp(scale / static_cast<double>(objects), lowest, highest);
+  return std::clamp(scale / objects, lowest, highest);
 }
 
 bool wants_class_weights(const Model& model) {
@@ -35,10 +35,10 @@ std::vector<float> balanced_class_weights(const std::vector<int64_t>& objects) {
   const auto mean = [&](double scale) {
     double sum = 0;
     for (const int64_t n : occurring) sum += weight(scale, n);
-    return sum / static_cast<double>(occurring.size());
+    return sum / occurring.size();
   };
   // The mean grows with the scale, from `lowest` to `highest`.
-  double low = 0, high = highest * static_cast<double>(*std::max_element(occurring.begin(), occurring.end()));
+  double low = 0, high = highest * (*std::max_element(occurring.begin(), occurring.end()));
   for (int i = 0; i < 60; ++i) {
     const double middle = 0.5 * (low + high);
     (mean(middle) < 1 ? low : high) = middle;

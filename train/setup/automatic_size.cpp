@@ -32,13 +32,13 @@ double covered(const Dataset& dataset, const InputSize& size) {
     const double own = static_cast<double>(image.width) / image.height;
     sum += std::min(own / ratio, ratio / own);
   }
-  return sum / static_cast<double>(dataset.images.size());
+  return sum / dataset.images.size();
 }
 
 }  // namespace
 
 InputSize fitting_size(const Dataset& training, const InputSize& usual, int stride) {
-  const double ratio = usual_ratio(training), pixels = static_cast<double>(usual.pixels());
+  const double ratio = usual_ratio(training), pixels = usual.pixels();
   const auto factor = [](double a, double b) { return std::abs(std::log(a / b)); };
   InputSize best;
   double least = std::numeric_limits<double>::infinity();

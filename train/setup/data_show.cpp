@@ -23,7 +23,7 @@ constexpr size_t most_on_sheet = 64;
 std::vector<std::string> file_names(const Dataset& dataset, const SamplePictureOptions& options) {
   std::vector<std::string> names;
   for (const int image : sample_images(dataset, options)) {
-    const std::string stem = dataset.images[static_cast<size_t>(image)].file.stem().string();
+    const std::string stem = dataset.images[image].file.stem().string();
     names.push_back(fmt::format("{:03}_{}.jpg", names.size(), stem));
   }
   return names;
@@ -62,10 +62,10 @@ void draw_samples(const Configuration& data, const SampleOptions& options) {
   std::vector<cv::Mat> on_sheet;
   size_t objects = 0;
   picture_samples(dataset, config, samples, [&](int number, const SamplePicture& sample) {
-    write(names[static_cast<size_t>(number)], sample.rgb);
+    write(names[number], sample.rgb);
     objects += sample.objects;
     if (on_sheet.size() >= most_on_sheet) return;
-    on_sheet.push_back(with_caption(sample.rgb, names[static_cast<size_t>(number)]));
+    on_sheet.push_back(with_caption(sample.rgb, names[number]));
   });
   write(sheet_name, tile(on_sheet));
   files.remove_the_rest();

@@ -61,7 +61,7 @@ double memory_fraction(const RunConfig& config, const Backend& backend) {
 }
 
 size_t memory_budget(const RunConfig& config, const Backend& backend) {
-  return static_cast<size_t>(memory_fraction(config, backend) * static_cast<double>(backend.free_bytes()));
+  return static_cast<size_t>(memory_fraction(config, backend) * backend.free_bytes());
 }
 
 std::vector<std::string> what_fits(const RunConfig& config, const Model& model, Backend& backend,
@@ -89,8 +89,7 @@ std::vector<std::string> what_fits(const RunConfig& config, const Model& model, 
   const InputSize largest = *std::max_element(sizes.begin(), sizes.end());
   // Activations grow with the pixels and parameters do not, so nothing larger fits, or hardly: planning each size of a
   // large input would take minutes.
-  const double ratio =
-      std::sqrt(static_cast<double>(free) / static_cast<double>(peak(config, model, backend)));
+  const double ratio = std::sqrt(free / static_cast<double>(peak(config, model, backend)));
   const int most = std::min(largest.height - 1, static_cast<int>(ratio * largest.height) + 2 * stride);
   for (int height = most / stride * stride; height >= std::max(stride, 64); height -= stride) {
     const InputSize size = with_height(largest, height, stride);
@@ -120,7 +119,7 @@ void check_memory(const RunConfig& config, const Model& model, Backend& backend,
   // The loader itself asks for what it takes beside a GPU.
   if (!backend.works_beside_host()) need.host = loader_bytes(config, model);
   const auto remedy = [&] {
-    const size_t share = backend.free_bytes() / static_cast<size_t>(processes);
+    const size_t share = backend.free_bytes() / processes;
     std::string changes;
     for (const auto& change : what_fits(config, model, backend, share - std::min(share, need.host)))
       changes += (changes.empty() ? "What would fit: " : ", or ") + change;

@@ -27,12 +27,12 @@ namespace {
 void announce(const Preparation& run, const Trainer& trainer, const Communicator& ranks) {
   const RunConfig& config = run.config;
   log::info("{}: {:.2f} M parameters, {} {}, input {}, {} on {} with {} threads", run.model.name,
-            static_cast<double>(run.model_layout.trainable_parameters()) / 1e6, run.model.classes,
+            run.model_layout.trainable_parameters() / 1e6, run.model.classes,
             run.model.classes == 1 ? "class" : "classes", config.train.size.value().described(),
             enum_name(config.train.precision), run.backend->name(), compute_threads());
   if (const Distillation* distillation = config.distillation.get()) {
     log::info("Learning from {}: {}, {:.2f} M parameters", config.train.teacher, distillation->teacher.name,
-              static_cast<double>(distillation->teacher_layout.trainable_parameters()) / 1e6);
+              distillation->teacher_layout.trainable_parameters() / 1e6);
   }
   if (const int frozen = frozen_convolutions(run.model); frozen > 0)
     log::info("{} frozen", counted(static_cast<size_t>(frozen), "convolution is", "convolutions are"));

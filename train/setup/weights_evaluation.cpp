@@ -109,7 +109,7 @@ void WeightsEvaluation::match_classes_by_name(const std::string& weights, bool s
   }
   for (ImageRecord& image : dataset_.images) {
     for (Annotation& object : image.annotations)
-      object.class_id = match.source[static_cast<size_t>(object.class_id)];
+      object.class_id = match.source[object.class_id];
   }
   dataset_.classes = trained;
 }
