@@ -12,7 +12,7 @@
 #include "core/random.h"
 #include "core/threads.h"
 #include "kernels/memory_need.h"
-#include "train/loop/memory.h"
+#include "train/loop/device_memory.h"
 #include "train/loop/training_step.h"
 
 namespace brightnet {

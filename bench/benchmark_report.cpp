@@ -13,12 +13,12 @@
 #include "data/loader/benchmark.h"
 #include "detect/open_weights.h"
 #include "kernels/device/device.h"
-#include "train/loop/memory.h"
+#include "train/loop/device_memory.h"
+#include "train/setup/automatic_facts.h"
 #include "train/setup/automatic_size.h"
+#include "train/setup/data_sets.h"
+#include "train/setup/model.h"
 #include "train/setup/named_run.h"
-#include "train/setup/run_data.h"
-#include "train/setup/run_facts.h"
-#include "train/setup/run_model.h"
 
 namespace brightnet {
 namespace {

@@ -3,8 +3,8 @@
 #include "bench/traffic.h"
 #include "brightnet/benchmark.h"
 #include "core/json.h"
-#include "train/setup/run_facts.h"
-#include "train/setup/run_model.h"
+#include "train/setup/automatic_facts.h"
+#include "train/setup/model.h"
 
 namespace brightnet {
 namespace {

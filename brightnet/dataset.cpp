@@ -5,8 +5,8 @@
 #include "core/enum_names.h"
 #include "core/error.h"
 #include "data/loader/loader.h"
+#include "train/setup/data_sets.h"
 #include "train/setup/named_run.h"
-#include "train/setup/run_data.h"
 
 namespace brightnet {
 

@@ -18,8 +18,8 @@
 #include "detect/outputs/open_outputs.h"
 #include "detect/outputs/window.h"
 #include "kernels/device/device.h"
+#include "train/setup/data_sets.h"
 #include "train/setup/named_run.h"
-#include "train/setup/run_data.h"
 
 namespace brightnet {
 namespace {

@@ -4,9 +4,9 @@
 #include "core/enum_names.h"
 #include "core/error.h"
 #include "train/distributed/solo.h"
+#include "train/setup/data_sets.h"
 #include "train/setup/named_run.h"
 #include "train/setup/preparation.h"
-#include "train/setup/run_data.h"
 #include "train/setup/weights_evaluation.h"
 
 namespace brightnet {

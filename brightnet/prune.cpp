@@ -20,8 +20,8 @@
 #include "layers/model/writer.h"
 #include "layers/network.h"
 #include "layers/pruning.h"
+#include "train/setup/data_sets.h"
 #include "train/setup/named_run.h"
-#include "train/setup/run_data.h"
 
 namespace brightnet {
 namespace {

@@ -16,8 +16,8 @@
 #include "detect/quantization/calibrate.h"
 #include "detect/quantization/sensitivity.h"
 #include "kernels/device/device.h"
+#include "train/setup/data_sets.h"
 #include "train/setup/named_run.h"
-#include "train/setup/run_data.h"
 
 namespace brightnet {
 namespace {

@@ -10,7 +10,7 @@
 #include "brightnet/log.h"
 #include "brightnet/ranks.h"
 #include "cli/commands.h"
-#include "cli/run_ranks.h"
+#include "cli/rank_launch.h"
 #include "core/child_process.h"
 #include "core/files.h"
 #include "core/input_size.h"

@@ -11,8 +11,8 @@
 
 #include "brightnet/error.h"
 #include "cli/commands.h"
+#include "cli/rank_launch.h"
 #include "cli/restarts.h"
-#include "cli/run_ranks.h"
 #include "cli/stop_signals.h"
 #include "core/child_process.h"
 #include "core/files.h"

@@ -35,7 +35,7 @@ struct DataOptions {
   std::map<std::string, std::string> target_class_mapping;
   bool single_class = false;  ///< all classes become one
   Fold fold;           ///< divides train and val anew (data/split/fold.h); none: they are used as they are
-  float fraction = 1;  ///< share of the training images that is trained on (train/setup/run_data.h)
+  float fraction = 1;  ///< share of the training images that is trained on (train/setup/data_sets.h)
   bool include_difficult_in_training = true;  ///< those marked difficult (voc) or occluded (kitti)
   TileOptions
       tiles;  ///< training images are cut into tiles, and detections in tiles merged for an evaluation

@@ -17,7 +17,7 @@
 #include "train/distributed/agreement.h"
 #include "train/distributed/gradient_exchange.h"
 #include "train/distributed/watchdog.h"
-#include "train/setup/run_model.h"
+#include "train/setup/model.h"
 
 namespace brightnet {
 namespace {

@@ -14,9 +14,9 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/train/small_run.h"
 #include "train/loop/trainer.h"
-#include "train/report/run_observers.h"
+#include "train/report/observers.h"
 #include "train/setup/finetune.h"
-#include "train/setup/run_model.h"
+#include "train/setup/model.h"
 
 namespace brightnet::testing {
 

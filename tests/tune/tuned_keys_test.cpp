@@ -4,7 +4,7 @@
 #include <set>
 
 #include "tests/train/small_run.h"
-#include "train/setup/run_model.h"
+#include "train/setup/model.h"
 
 namespace brightnet {
 namespace {

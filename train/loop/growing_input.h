@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "train/config/config.h"
-#include "train/loop/run_length.h"
+#include "train/loop/length.h"
 
 namespace brightnet {
 

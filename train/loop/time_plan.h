@@ -12,8 +12,8 @@
 
 #include "train/config/config.h"
 #include "train/loop/growing_input.h"
+#include "train/loop/length.h"
 #include "train/loop/pace.h"
-#include "train/loop/run_length.h"
 
 namespace brightnet {
 

@@ -7,8 +7,8 @@
 
 #include "data/loader/loader.h"
 #include "train/loop/growing_input.h"
+#include "train/loop/length.h"
 #include "train/loop/pace.h"
-#include "train/loop/run_length.h"
 #include "train/loop/time_plan.h"
 #include "train/loop/training_setup.h"
 #include "train/optimizer/schedule.h"

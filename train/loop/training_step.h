@@ -14,7 +14,7 @@
 #include "data/loader/loader.h"
 #include "train/distributed/communicator.h"
 #include "train/distributed/gradient_exchange.h"
-#include "train/loop/memory.h"
+#include "train/loop/device_memory.h"
 #include "train/optimizer/optimizer_step.h"
 
 namespace brightnet {

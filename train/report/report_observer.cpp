@@ -1,6 +1,6 @@
 #include "train/report/report_observer.h"
 
-#include "train/report/run_description.h"
+#include "train/report/description.h"
 
 namespace brightnet {
 namespace {

@@ -1,4 +1,4 @@
-// Fills the report of a run in its folder (train/report/run_report.h) with what the run tells.
+// Fills the report of a run in its folder (train/report/report_files.h) with what the run tells.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 #include "train/loop/training_observer.h"
 #include "train/loop/training_setup.h"
-#include "train/report/run_report.h"
+#include "train/report/report_files.h"
 
 namespace brightnet {
 

@@ -11,8 +11,8 @@
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/automatic_size.h"
 #include "train/setup/data_config.h"
-#include "train/setup/run_data.h"
-#include "train/setup/run_model.h"
+#include "train/setup/data_sets.h"
+#include "train/setup/model.h"
 
 namespace brightnet {
 

@@ -10,8 +10,8 @@
 #include "train/report/sample_pictures.h"
 #include "train/setup/automatic_size.h"
 #include "train/setup/data_config.h"
-#include "train/setup/run_data.h"
-#include "train/setup/run_model.h"
+#include "train/setup/data_sets.h"
+#include "train/setup/model.h"
 
 namespace brightnet {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "train/loop/memory.h"
+#include "train/loop/device_memory.h"
 
 namespace brightnet {
 

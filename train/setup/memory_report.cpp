@@ -5,11 +5,11 @@
 #include "core/log.h"
 #include "data/formats/classes.h"
 #include "kernels/device/device.h"
-#include "train/loop/memory.h"
+#include "train/loop/device_memory.h"
+#include "train/setup/automatic_facts.h"
 #include "train/setup/memory_advice.h"
+#include "train/setup/model.h"
 #include "train/setup/named_run.h"
-#include "train/setup/run_facts.h"
-#include "train/setup/run_model.h"
 #include "train/setup/teacher.h"
 
 namespace brightnet {

@@ -20,12 +20,12 @@
 #include "train/setup/automatic_class_weights.h"
 #include "train/setup/automatic_head.h"
 #include "train/setup/automatic_size.h"
+#include "train/setup/data_sets.h"
 #include "train/setup/finetune.h"
 #include "train/setup/memory_advice.h"
+#include "train/setup/model.h"
 #include "train/setup/pretrained_boxes.h"
 #include "train/setup/quantized_start.h"
-#include "train/setup/run_data.h"
-#include "train/setup/run_model.h"
 #include "train/setup/teacher.h"
 
 namespace brightnet {

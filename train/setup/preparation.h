@@ -13,8 +13,8 @@
 #include "train/run/run_folder.h"
 #include "train/setup/automatic.h"
 #include "train/setup/automatic_anchors.h"
+#include "train/setup/automatic_facts.h"
 #include "train/setup/resume.h"
-#include "train/setup/run_facts.h"
 
 namespace brightnet {
 

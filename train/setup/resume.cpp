@@ -8,8 +8,8 @@
 #include "core/files.h"
 #include "layers/model/writer.h"
 #include "train/setup/automatic_head.h"
-#include "train/setup/run_list.h"
-#include "train/setup/run_model.h"
+#include "train/setup/known_runs.h"
+#include "train/setup/model.h"
 
 namespace brightnet {
 namespace {

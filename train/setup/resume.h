@@ -5,7 +5,7 @@
 #include <string>
 
 #include "train/run/run_folder.h"
-#include "train/setup/run_request.h"
+#include "train/setup/request.h"
 
 namespace brightnet {
 

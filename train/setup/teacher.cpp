@@ -13,7 +13,7 @@
 #include "formats/darknet/weights.h"
 #include "formats/download/fetch.h"
 #include "formats/foreign_weights.h"
-#include "train/loop/memory.h"
+#include "train/loop/device_memory.h"
 
 namespace brightnet {
 namespace {

@@ -14,12 +14,12 @@
 #include "train/distributed/agreement.h"
 #include "train/distributed/nccl.h"
 #include "train/loop/trainer.h"
-#include "train/report/run_observers.h"
+#include "train/report/observers.h"
 #include "train/report/training_images.h"
+#include "train/setup/chosen_folder.h"
 #include "train/setup/finetune.h"
+#include "train/setup/outcome.h"
 #include "train/setup/preparation.h"
-#include "train/setup/run_outcome.h"
-#include "train/setup/run_place.h"
 
 namespace brightnet {
 namespace {

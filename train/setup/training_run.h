@@ -12,8 +12,8 @@
 #include "train/loop/training_observer.h"
 #include "train/run/progress.h"
 #include "train/run/run_folder.h"
-#include "train/setup/run_facts.h"
-#include "train/setup/run_request.h"
+#include "train/setup/automatic_facts.h"
+#include "train/setup/request.h"
 
 namespace brightnet {
 

@@ -9,8 +9,8 @@
 #include "formats/class_channels.h"
 #include "kernels/device/device.h"
 #include "train/distributed/evaluation_ranks.h"
+#include "train/setup/data_sets.h"
 #include "train/setup/named_run.h"
-#include "train/setup/run_data.h"
 
 namespace brightnet {
 namespace {
@@ -108,8 +108,7 @@ void WeightsEvaluation::match_classes_by_name(const std::string& weights, bool s
               enumerated(dataset_.classes), enumerated(trained));
   }
   for (ImageRecord& image : dataset_.images) {
-    for (Annotation& object : image.annotations)
-      object.class_id = match.source[object.class_id];
+    for (Annotation& object : image.annotations) object.class_id = match.source[object.class_id];
   }
   dataset_.classes = trained;
 }

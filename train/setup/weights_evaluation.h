@@ -12,7 +12,7 @@
 #include "detect/inference.h"
 #include "train/config/config.h"
 #include "train/distributed/communicator.h"
-#include "train/setup/run_facts.h"
+#include "train/setup/automatic_facts.h"
 
 namespace brightnet {
 

@@ -12,7 +12,7 @@
 #include "tests/formats/small_cfg.h"
 #include "tests/paths.h"
 #include "train/config/config.h"
-#include "train/setup/run_model.h"
+#include "train/setup/model.h"
 
 namespace brightnet::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include "formats/darknet/import.h"
 #include "tests/formats/small_cfg.h"
 #include "train/config/config.h"
-#include "train/setup/run_model.h"
+#include "train/setup/model.h"
 
 namespace brightnet::testing {
 namespace {

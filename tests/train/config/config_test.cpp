@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "data/formats/recognize.h"
-#include "train/setup/run_model.h"
+#include "train/setup/model.h"
 
 namespace brightnet {
 namespace {

@@ -9,7 +9,7 @@
 #include "tests/train/small_training.h"
 #include "train/distributed/solo.h"
 #include "train/report/training_images.h"
-#include "train/setup/run_model.h"
+#include "train/setup/model.h"
 
 namespace brightnet::testing {
 namespace {

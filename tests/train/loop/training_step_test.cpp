@@ -5,7 +5,7 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/train/small_run.h"
 #include "train/distributed/solo.h"
-#include "train/setup/run_model.h"
+#include "train/setup/model.h"
 
 namespace brightnet::testing {
 namespace {

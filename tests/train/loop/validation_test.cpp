@@ -8,7 +8,7 @@
 #include "train/distributed/agreement.h"
 #include "train/distributed/solo.h"
 #include "train/loop/training_step.h"
-#include "train/setup/run_model.h"
+#include "train/setup/model.h"
 
 namespace brightnet::testing {
 namespace {

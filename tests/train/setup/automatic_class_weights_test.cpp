@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "tests/train/small_run.h"
-#include "train/setup/run_model.h"
+#include "train/setup/model.h"
 
 namespace brightnet {
 namespace {

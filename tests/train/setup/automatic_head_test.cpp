@@ -10,7 +10,7 @@
 #include "tests/formats/small_cfg.h"
 #include "tests/paths.h"
 #include "tests/train/small_run.h"
-#include "train/setup/run_model.h"
+#include "train/setup/model.h"
 
 namespace brightnet {
 namespace {

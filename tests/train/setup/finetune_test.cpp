@@ -13,7 +13,7 @@
 #include "tests/train/small_training.h"
 #include "tests/train/small_weights.h"
 #include "train/loop/trainer.h"
-#include "train/setup/run_model.h"
+#include "train/setup/model.h"
 
 namespace brightnet::testing {
 namespace {

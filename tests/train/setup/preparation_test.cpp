@@ -7,7 +7,7 @@
 #include "tests/logged.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_weights.h"
-#include "train/loop/memory.h"
+#include "train/loop/device_memory.h"
 
 namespace brightnet::testing {
 namespace {

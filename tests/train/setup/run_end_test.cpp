@@ -4,8 +4,8 @@
 #include "tests/logged.h"
 #include "tests/train/small_training.h"
 #include "train/report/training_images.h"
+#include "train/setup/outcome.h"
 #include "train/setup/preparation.h"
-#include "train/setup/run_outcome.h"
 
 namespace brightnet::testing {
 namespace {

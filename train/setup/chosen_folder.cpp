@@ -1,8 +1,8 @@
-#include "train/setup/run_place.h"
+#include "train/setup/chosen_folder.h"
 
 #include "core/log.h"
 #include "train/distributed/agreement.h"
-#include "train/setup/run_list.h"
+#include "train/setup/known_runs.h"
 
 namespace brightnet {
 namespace {

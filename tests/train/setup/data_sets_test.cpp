@@ -1,4 +1,4 @@
-#include "train/setup/run_data.h"
+#include "train/setup/data_sets.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "train/loop/memory.h"
+#include "train/loop/device_memory.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "train/setup/run_list.h"
+#include "train/setup/known_runs.h"
 
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-#include "train/loop/run_length.h"
+#include "train/loop/length.h"
 
 #include <algorithm>
 

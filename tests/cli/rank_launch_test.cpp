@@ -1,5 +1,5 @@
 // What `--ranks` makes of mpirun: a script in its place says how it was called.
-#include "cli/run_ranks.h"
+#include "cli/rank_launch.h"
 
 #include <chrono>
 #include <csignal>

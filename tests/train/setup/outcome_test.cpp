@@ -1,7 +1,7 @@
-#include "train/setup/run_outcome.h"
+#include "train/setup/outcome.h"
 
 #include "tests/train/small_training.h"
-#include "train/report/run_observers.h"
+#include "train/report/observers.h"
 
 namespace brightnet::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/setup/run_facts.h"
+#include "train/setup/automatic_facts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include "train/report/loader_advice.h"
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/automatic_size.h"
-#include "train/setup/run_data.h"
+#include "train/setup/data_sets.h"
 
 namespace brightnet {
 

@@ -1,4 +1,4 @@
-#include "train/setup/run_place.h"
+#include "train/setup/chosen_folder.h"
 
 #include "tests/formats/small_cfg.h"
 #include "tests/train/small_run.h"

@@ -1,4 +1,4 @@
-#include "train/setup/run_model.h"
+#include "train/setup/model.h"
 
 #include <algorithm>
 
@@ -8,8 +8,8 @@
 #include "layers/model/reader.h"
 #include "layers/network.h"
 #include "train/config/models.h"
+#include "train/setup/data_sets.h"
 #include "train/setup/finetune.h"
-#include "train/setup/run_data.h"
 
 namespace brightnet {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/setup/run_facts.h"
+#include "train/setup/automatic_facts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "train/setup/run_request.h"
+#include "train/setup/request.h"
 
 #include "data/formats/classes.h"
 #include "formats/download/fetch.h"
 #include "formats/foreign_weights.h"
+#include "train/setup/model.h"
 #include "train/setup/named_run.h"
 #include "train/setup/quantized_start.h"
-#include "train/setup/run_model.h"
 #include "train/setup/teacher.h"
 
 namespace brightnet {

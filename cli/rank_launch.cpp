@@ -1,4 +1,4 @@
-#include "cli/run_ranks.h"
+#include "cli/rank_launch.h"
 
 #include <cerrno>
 #include <csignal>

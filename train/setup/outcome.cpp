@@ -1,4 +1,4 @@
-#include "train/setup/run_outcome.h"
+#include "train/setup/outcome.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "core/log.h"
 #include "train/run/best_effort.h"
-#include "train/setup/run_facts.h"
+#include "train/setup/automatic_facts.h"
 
 namespace brightnet {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/report/run_report.h"
+#include "train/report/report_files.h"
 
 #include <cmath>
 

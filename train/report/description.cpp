@@ -1,4 +1,4 @@
-#include "train/report/run_description.h"
+#include "train/report/description.h"
 
 #include <fstream>
 
