@@ -8,8 +8,8 @@ namespace brightnet {
 std::vector<ScoredBox> objects_in_image(std::vector<Detection> candidates, const NmsOptions& nms, int width,
                                         int height, const InputFit& fit) {
   const Placement placement = place(width, height, fit);
-  const auto input_w = static_cast<float>(fit.size.width), input_h = fit.size.height;
-  const auto w = static_cast<float>(width), h = height;
+  const float input_w = fit.size.width, input_h = fit.size.height;
+  const float w = width, h = height;
   const float across = input_w / (placement.scale_x * w), down = input_h / (placement.scale_y * h);
   for (Box& box : std::views::transform(candidates, &Detection::box)) {
     box.x = (box.x - placement.offset_x / input_w) * across;
@@ -26,7 +26,7 @@ std::vector<ScoredBox> objects_in_image(std::vector<Detection> candidates, const
 }
 
 std::vector<ScoredBox> cut_at_border(std::vector<ScoredBox> boxes, int width, int height) {
-  const auto w = static_cast<float>(width), h = height;
+  const float w = width, h = height;
   for (ScoredBox& box : boxes) {
     box.x1 = std::clamp(box.x1, 0.0f, w);
     box.y1 = std::clamp(box.y1, 0.0f, h);

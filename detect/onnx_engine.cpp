@@ -51,7 +51,7 @@ OnnxEngine::OnnxEngine(const std::filesystem::path& file)
 
 std::vector<std::vector<Detection>> OnnxEngine::candidates(const void* inputs, const InputFit& fit,
                                                            float score) {
-  const auto images = static_cast<size_t>(batch_), pixels = fit.size.pixels(), channels = metadata_.channels;
+  const size_t images = batch_, pixels = fit.size.pixels(), channels = metadata_.channels;
   if (as_darknet(fit.resize)) {
     fill_planes(static_cast<const float*>(inputs), 1, images, pixels, channels, input_.ptr<float>());
   } else {

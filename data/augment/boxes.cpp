@@ -8,7 +8,7 @@ namespace brightnet {
 namespace {
 
 Truth truth_of(const InputPart& box, const InputSize& size, int class_id) {
-  const auto w = static_cast<float>(size.width), h = size.height;
+  const float w = size.width, h = size.height;
   return {{(box.left + box.right) / 2 / w, (box.top + box.bottom) / 2 / h, (box.right - box.left) / w,
            (box.bottom - box.top) / h},
           class_id};
@@ -87,7 +87,7 @@ void place_boxes(const std::vector<Annotation>& annotations, const Homography& m
 
 void clip_boxes(std::vector<Truth>& truths, const InputPart& part, const InputSize& size, float min_visible) {
   std::vector<Annotation> boxes;
-  const auto w = static_cast<float>(size.width), h = size.height;
+  const float w = size.width, h = size.height;
   for (const Truth& truth : truths) {
     const Box& box = truth.box;
     Annotation& object = boxes.emplace_back();

@@ -68,7 +68,7 @@ std::vector<cv::Rect> draw_cutout(Random& random, const AugmentOptions& options,
 
 void cover_boxes(std::vector<Truth>& truths, std::span<const cv::Rect> covers, const InputSize& size,
                  float most_covered) {
-  const auto w = static_cast<float>(size.width), h = size.height;
+  const float w = size.width, h = size.height;
   std::erase_if(truths, [&](Truth& truth) {
     const cv::Rect2f box = pixels_of(truth.box, w, h);
     std::vector<cv::Rect2f> over;

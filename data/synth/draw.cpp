@@ -110,7 +110,7 @@ class Scene {
 
  private:
   cv::Point2f any_point() {
-    const auto width = static_cast<float>(bounds_.width), height = bounds_.height;
+    const float width = bounds_.width, height = bounds_.height;
     return cv::Point2f(random_.uniform(0, width), random_.uniform(0, height));
   }
 

@@ -62,7 +62,7 @@ std::string label_text(const SynthImage& image) {
   std::ostringstream text;
   text.setf(std::ios::fixed);
   text.precision(6);
-  const auto width = static_cast<float>(image.pixels.cols), height = image.pixels.rows;
+  const float width = image.pixels.cols, height = image.pixels.rows;
   for (const auto& a : image.annotations) {
     text << a.class_id << ' ' << (a.x1 + a.x2) / 2 / width << ' ' << (a.y1 + a.y2) / 2 / height << ' '
          << (a.x2 - a.x1) / width << ' ' << (a.y2 - a.y1) / height << '\n';

@@ -92,8 +92,8 @@ std::vector<ImageTile> tiles_of(int width, int height, const TileOptions& option
 
 std::vector<Annotation> annotations_in(const ImageTile& tile, const std::vector<Annotation>& annotations,
                                        float min_visible) {
-  const auto left = static_cast<float>(tile.x), top = tile.y;
-  const auto width = static_cast<float>(tile.width), height = tile.height;
+  const float left = tile.x, top = tile.y;
+  const float width = tile.width, height = tile.height;
   std::vector<Annotation> kept;
   for (const Annotation& object : annotations) {
     Annotation cut = object;
