@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include <fmt/format.h>
+
 #include "bench/benchmark.h"
 #include "core/clock.h"
 #include "core/random.h"
@@ -334,7 +336,7 @@ std::vector<ParameterRange> ranges_of(size_t count) {
 template <typename Rule>
 void measure_rule(Bench& bench, OptimizerArrays arrays, const DeviceRanges& ranges, const StepState* state) {
   if (Rule::moments < 2) arrays.second = nullptr;
-  bench.measure(std::string(Rule::name) + "_step with EMA", (5 + 2 * Rule::moments) * bench.bytes(),
+  bench.measure(fmt::format("{}_step with EMA", Rule::name), (5 + 2 * Rule::moments) * bench.bytes(),
                 [&] { bench.backend.optimizer_step(Rule{}, arrays, ranges.span(), state); });
 }
 

@@ -56,7 +56,8 @@ std::string difference(const Json& before, const Json& now) {
     if (old != now[key]) return fmt::format("its {} are {}, not {}", key, old.dump(), now[key].dump());
   }
   const std::string old = before.value("configuration", "");
-  return old == now["configuration"] ? "" : differing_line(old, now["configuration"]);
+  const std::string current = now["configuration"];
+  return old == current ? "" : differing_line(old, current);
 }
 
 fs::path without_slash(const fs::path& path) {
