@@ -18,9 +18,7 @@ InputSize least_input(int image_width, int image_height, const InputSize& size, 
 }
 
 std::vector<int> in_order_of_ratio(const Dataset& dataset, std::vector<int> order) {
-  const auto record = [&](int image) -> const ImageRecord& {
-    return dataset.images[image];
-  };
+  const auto record = [&](int image) -> const ImageRecord& { return dataset.images[image]; };
   // Compares a.width / a.height with b.width / b.height without dividing.
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     return int64_t{record(a).width} * record(b).height < int64_t{record(b).width} * record(a).height;

@@ -26,8 +26,8 @@ std::vector<Predictor> predictors_of(const Model& model) {
     const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
     if (!yolo) continue;
     const int source = layer.inputs[0];
-    predictors.push_back({source == network_input ? nullptr : &model.layers[source],
-                          yolo->head.mask_count, model.classes});
+    predictors.push_back(
+        {source == network_input ? nullptr : &model.layers[source], yolo->head.mask_count, model.classes});
   }
   return predictors;
 }

@@ -34,8 +34,7 @@ std::string described(const Model& model, const std::vector<FoundHead>& heads) {
 /// What the convolution before a head reads.
 int features_of(const Model& model, int head) {
   int layer = model.layers[head].inputs[0];
-  while (layer != network_input &&
-         !std::holds_alternative<ConvAttributes>(model.layers[layer].attributes))
+  while (layer != network_input && !std::holds_alternative<ConvAttributes>(model.layers[layer].attributes))
     layer = model.layers[layer].inputs[0];
   return layer == network_input ? network_input : model.layers[layer].inputs[0];
 }

@@ -121,9 +121,7 @@ Graph make_graph(const Model& model, const ParameterLayout& layout, DType type) 
 bool quantize(Graph& graph, const Model& model) {
   const std::vector<int> ranges = shared_ranges(model);
   std::vector<bool> stored(ranges.size(), true);  // by the place of a range's first layer
-  const auto range_of = [&](int layer) {
-    return static_cast<size_t>(ranges[layer + 1]);
-  };
+  const auto range_of = [&](int layer) { return static_cast<size_t>(ranges[layer + 1]); };
   for (int i = 0; i < static_cast<int>(graph.size()); ++i) {
     const LayerQuantization& layer = model.quantization[i];
     const bool moves = moves_values(model.layers[i]), convolves = !layer.weight_scales.empty();

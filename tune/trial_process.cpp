@@ -73,8 +73,7 @@ TrialOutcome outcome_of(const std::filesystem::path& run, int exit_code, const s
   const int column = table.column(std::string(enum_name(best_by)));
   double best = -1;
   for (const auto& row : table.rows) {
-    if (column >= 0 && std::isfinite(row[column]))
-      best = std::max(best, row[column]);
+    if (column >= 0 && std::isfinite(row[column])) best = std::max(best, row[column]);
   }
   if (best < 0) return {0, fmt::format("none of its evaluations has an {}", enum_name(best_by))};
   return {best, ""};

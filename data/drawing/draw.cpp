@@ -141,8 +141,7 @@ void draw_note(cv::Mat& rgb, const std::string& words, const Pen& pen) {
 
 std::string class_name(int class_id, const std::vector<std::string>& names) {
   const bool known = class_id >= 0 && static_cast<size_t>(class_id) < names.size();
-  return known ? shown_name(names[class_id], class_id)
-               : fmt::format("class {}", class_id);
+  return known ? shown_name(names[class_id], class_id) : fmt::format("class {}", class_id);
 }
 
 }  // namespace

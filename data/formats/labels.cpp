@@ -115,8 +115,7 @@ ClassNames::ClassNames(std::vector<std::string> names, const std::string& where)
 }
 
 const std::string* ClassNames::find(double id, const std::string& where, ProblemLog& log) const {
-  if (id >= 0 && id < static_cast<double>(names_.size()) && id == std::floor(id))
-    return &names_[id];
+  if (id >= 0 && id < static_cast<double>(names_.size()) && id == std::floor(id)) return &names_[id];
   const size_t last = names_.size() - 1;
   const size_t nearest = id < 0 ? 0 : id > static_cast<double>(last) ? last : static_cast<size_t>(id);
   char number[32];

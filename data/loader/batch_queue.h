@@ -58,9 +58,7 @@ class BatchQueue {
   bool can_open() const {
     return !opening_ && !revising_ && opened_ < work_.batches && opened_ < released_ + slots_.size();
   }
-  bool has_items() const {
-    return !revising_ && opened_ > 0 && next_item_ < slots_[current_slot_].items;
-  }
+  bool has_items() const { return !revising_ && opened_ > 0 && next_item_ < slots_[current_slot_].items; }
   void open_batch(std::unique_lock<std::mutex>& lock);
   void make_item(std::unique_lock<std::mutex>& lock, int worker);
   void run(int worker);

@@ -26,8 +26,7 @@ class LineOutput : public DetectionOutput {
     for (const ScoredBox& box : boxes) scores_of[box.class_id].push_back(box.score);
     std::string text;
     for (const auto& [class_id, scores] : scores_of) {
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", scores.size(),
-                          class_names_[class_id]);
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", scores.size(), class_names_[class_id]);
       for (size_t i = 0; with_scores_ && i < scores.size(); ++i)
         text += fmt::format("{}{:.2f}{}", i == 0 ? " (" : " ", scores[i], i + 1 == scores.size() ? ")" : "");
     }

@@ -19,9 +19,7 @@ class DatasetSource : public FrameSource {
   DatasetSource(const Dataset& dataset, std::vector<int> order, const InputFit& fit,
                 const TileOptions& tiles = {});
 
-  const ImageRecord& record(const Frame& frame) const {
-    return dataset_.images[frame.record];
-  }
+  const ImageRecord& record(const Frame& frame) const { return dataset_.images[frame.record]; }
 
   bool next(Frame& frame) override;
   void decode(Frame& frame, const InputFit& fit) const override;

@@ -104,8 +104,7 @@ std::unique_ptr<Backend> open_device(const std::string& device, Precision precis
     }
   }
   refuse(cuda::why_unusable(installation, name.index), device, "--device");
-  refuse(cuda::why_not_in(precision, installation.gpus[name.index]), device,
-         "--precision");
+  refuse(cuda::why_not_in(precision, installation.gpus[name.index]), device, "--precision");
   using enum cuda::EngineSelection;
   return cuda::make_backend({name.index, precision, deterministic ? reproducible : fastest});
 }
@@ -129,8 +128,7 @@ FastPrecision fast_precision(const std::string& device) {
     std::string remark;
     if (name.kind == DeviceKind::automatic) name.index = automatic_gpu(installation, Precision::fp32, remark);
     if (name.index >= 0 && name.index < static_cast<int>(installation.gpus.size()))
-      return fast_precision(installation.gpus[name.index],
-                            cuda::sum_engines(name.index));
+      return fast_precision(installation.gpus[name.index], cuda::sum_engines(name.index));
     // Memory may be planned without one.
     if (name.kind == DeviceKind::cuda)
       return {Precision::bf16, true, "GPUs since 8.0 have tensor cores for it"};

@@ -17,9 +17,7 @@ struct CoupledChannels {
   std::vector<std::string> kept_for;
 
   /// The set of a channel of an entry of a layer's inputs.
-  int set_of(int input, int channel) const {
-    return input == network_input ? channel : sets[input][channel];
-  }
+  int set_of(int input, int channel) const { return input == network_input ? channel : sets[input][channel]; }
 };
 
 CoupledChannels couple_channels(const Model& model);

@@ -34,7 +34,8 @@ const std::map<std::string, std::vector<std::string>>& floors() {
       {"tune", {"core", "kernels", "layers", "data", "formats", "detect", "train"}},
       {"bench", {"core", "kernels", "layers", "data", "formats", "detect", "train"}},
       {"brightnet", {"core", "kernels", "layers", "data", "formats", "detect", "train", "tune", "bench"}},
-      {"cli", {"core", "brightnet"}},
+      {"cli",
+       {"core", "kernels", "layers", "data", "formats", "detect", "train", "tune", "bench", "brightnet"}},
       {"python", {"brightnet"}},
   };
   return below;

@@ -34,8 +34,7 @@ Dataset some_of(const Dataset& dataset, int64_t count) {
   Dataset some;
   some.classes = dataset.classes;
   const auto all = static_cast<int64_t>(dataset.images.size());
-  for (int64_t i = 0; i < count; ++i)
-    some.images.push_back(dataset.images[i * all / count]);
+  for (int64_t i = 0; i < count; ++i) some.images.push_back(dataset.images[i * all / count]);
   return some;
 }
 

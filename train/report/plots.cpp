@@ -71,8 +71,8 @@ double draw_legend(Canvas& canvas, cv::Point2d corner, double width, const PlotP
                           letters * Canvas::density),
                 {at.x + sample + gap, at.y}, letters, ink);
     if (const int best = best_of(curve, panel.better); best >= 0) {
-      canvas.text(fmt::format("{:.3g}", curve.y[best]), {right - number, at.y}, letters,
-                  ink, Align::right, true);
+      canvas.text(fmt::format("{:.3g}", curve.y[best]), {right - number, at.y}, letters, ink, Align::right,
+                  true);
     }
     canvas.text(curve.y.empty() ? "–" : fmt::format("{:.3g}", curve.y.back()), {right, at.y}, letters, ink,
                 Align::right);
