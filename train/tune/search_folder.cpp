@@ -55,8 +55,8 @@ std::string difference(const Json& before, const Json& now) {
     const Json old = before.value(key, Json());
     if (old != now[key]) return fmt::format("its {} are {}, not {}", key, old.dump(), now[key].dump());
   }
-  const std::string old = before.value("configuration", "");
-  return old == now["configuration"] ? "" : differing_line(old, now["configuration"]);
+  const std::string old = before.value("configuration", ""), asked = now["configuration"];
+  return old == asked ? "" : differing_line(old, asked);
 }
 
 fs::path without_slash(const fs::path& path) {
