@@ -1,7 +1,9 @@
 // JSON for `--json` output and saved states.
 #pragma once
 
+#include <concepts>
 #include <string>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -12,6 +14,16 @@ using Json = nlohmann::ordered_json;
 
 /// Indented, ending in a newline. Bytes that are not UTF-8 (in file names, for example) are replaced.
 std::string to_text(const Json& json);
+
+/// A whole number that fits into T: get<T>() takes any other number for some T as well. Throws what get() throws.
+template <std::integral T, typename Any>
+T whole_number(const Any& json) {
+  const bool fits = json.is_number_unsigned()  ? std::in_range<T>(json.template get<uint64_t>())
+                    : json.is_number_integer() ? std::in_range<T>(json.template get<int64_t>())
+                                               : false;
+  if (!fits) throw nlohmann::detail::type_error::create(302, "this is no whole number in its range", &json);
+  return json.template get<T>();
+}
 
 /// The shortest decimal number that reads back as the same float: 0.87, where the float's double would print
 /// as 0.8700000047683716.

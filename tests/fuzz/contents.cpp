@@ -160,7 +160,7 @@ std::vector<std::string> images() {
   const std::vector<uint8_t> jpeg = encoded_jpeg(pixels);
   std::vector<std::string> all{encoded(".png", CV_8UC4), encoded(".png", CV_16UC1), encoded(".png", CV_16UC3),
                                encoded(".bmp", CV_8UC3), encoded(".tif", CV_16UC1), encoded(".webp", CV_8UC3),
-                               encoded(".ppm", CV_8UC3), encoded(".ras", CV_8UC3),  encoded(".jp2", CV_8UC3)};
+                               encoded(".ppm", CV_8UC3), encoded(".ras", CV_8UC3)};
   const auto add = [&](const std::vector<uint8_t>& bytes) { all.push_back(text_of(bytes)); };
   add(jpeg);
   add(image_files::with_exif(jpeg, 6, true));

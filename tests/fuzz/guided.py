@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+os.environ["LLVM_PROFILE_FILE"] = "/dev/null"  # where nothing is measured
+
 BUILD = pathlib.Path("build/guided")
 PROGRAM = BUILD / "tests/guided_program"
 FOLDER = pathlib.Path("build/fuzz")

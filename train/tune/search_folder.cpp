@@ -108,9 +108,9 @@ SearchPlan read_plan(const fs::path& folder) {
     plan.overrides.assignments = json.at("assignments").get<std::vector<std::string>>();
     plan.keys = json.at("keys").get<std::vector<std::string>>();
     plan.minutes = json.at("minutes");
-    plan.epochs = json.at("epochs");
-    plan.seed = json.at("seed");
-    plan.trials = json.at("trials");
+    plan.epochs = whole_number<int>(json.at("epochs"));
+    plan.seed = whole_number<uint64_t>(json.at("seed"));
+    plan.trials = whole_number<int>(json.at("trials"));
     return plan;
   });
 }
