@@ -163,6 +163,7 @@ std::vector<std::string> images() {
                                encoded(".ppm", CV_8UC3), encoded(".ras", CV_8UC3)};
   const auto add = [&](const std::vector<uint8_t>& bytes) { all.push_back(text_of(bytes)); };
   add(jpeg);
+  add(image_files::encode(".jp2", smooth_image({64, 64})));
   add(image_files::with_exif(jpeg, 6, true));
   add(image_files::with_exif(jpeg, 7, false));
   add(image_files::with_jpeg_segment(jpeg, 0xE2, std::vector<uint8_t>(60, 7)));

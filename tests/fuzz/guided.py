@@ -46,7 +46,15 @@ train/config/config.cpp train/config/models.cpp
 train/report/metrics_csv.cpp train/run/checkpoint.cpp train/setup/run_list.cpp train/tune/search_folder.cpp
 train/tune/trial.cpp
 """
-WRITERS = []
+WRITERS = ["to_json", "write_", "save_", "to_properties", "range_to_json", "list_run", "csv_quoted", "config_keys",
+           "ImageRows", "CocoPart", "CategoryUnion", "MetricsCsv::", "header_line", "row_line", "trial.cpp.*quoted",
+           # what is used after reading, or before a file is named
+           "describe_layout", "differing_values", "::assignments", "SearchFolder::(run|log)", "without_slash",
+           "opencv_version", "image_conversion", "nearest_input_sizes", "check_batch", "batch_of_rank", "set_head",
+           "WrittenFiles::(write|note|begin|put)", "CocoIds::(image|CocoIds.*vector<std::filesystem)", "numbers?_of", "are_cocos",
+           "cocos_categories", "name_of_run", "::scored", "CocoIds::category", "output_shape",
+           # entries of the list of formats, which is made before anything is read
+           "[a-z]_format[^a-z]"]
 
 
 def targets():

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 
@@ -12,8 +14,10 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/resource_folder.h"
+#include "data/formats/data_yaml.h"
 #include "data/formats/recognize.h"
 #include "data/image/darknet_image.h"
+#include "data/image/jpeg.h"
 #include "data/image/stored_file.h"
 #include "data/image/window.h"
 #include "detect/outputs/coco_ids.h"
@@ -51,6 +55,8 @@ const char* const words[] = {"-1",
                              "2147483648",
                              "18446744073709551616",
                              "1e999",
+                             "1e300",
+                             "-1e300",
                              "1e-320",
                              "nan",
                              "inf",
@@ -95,7 +101,29 @@ void prepare_image(const fs::path& file) {
   put(file, encoded(".png", CV_8UC3));
 }
 
-/// A split of this format that reads `place`.
+/// What --data names: recognized, each split of it read, and its options printed and read again, as a run's folder has them.
+void read_named_data(const fs::path& place) {
+  const RecognizedData data = recognize_data(place.string());
+  data.text();
+  for (const Split split : given_splits(data.options)) read_dataset(data.options, split);
+  DataOptions again;
+  read_config(YamlDocument::parse(print_config(data.options), "printed").root(), again);
+}
+
+/// All of these; that one refuses the file keeps none of the others from reading it.
+void read_each(const std::vector<std::function<void()>>& reads) {
+  std::exception_ptr refusal;
+  for (const auto& read : reads) {
+    try {
+      read();
+    } catch (const InputError&) {
+      refusal = std::current_exception();
+    }
+  }
+  if (refusal) std::rethrow_exception(refusal);
+}
+
+/// A split of this format that reads `place`, and what the folder is taken for without its options.
 void read_labels(const fs::path& folder, const char* format, const char* place,
                  std::vector<std::string> classes) {
   DataOptions options;
@@ -103,14 +131,11 @@ void read_labels(const fs::path& folder, const char* format, const char* place,
   options.root = folder.string();
   options.train = place;
   options.classes = std::move(classes);
+  try {
+    read_named_data(folder);
+  } catch (const InputError&) {  // not every folder here can be recognized
+  }
   for (const bool lenient : {true, false}) read_dataset(options, Split::train, lenient);
-}
-
-/// What --data names: recognized, and each split of it read.
-void read_named_data(const fs::path& place) {
-  const RecognizedData data = recognize_data(place.string());
-  data.text();
-  for (const Split split : given_splits(data.options)) read_dataset(data.options, split);
 }
 
 /// Labels in JSON: of a file for all images, or for each.
@@ -180,7 +205,11 @@ void add_own_files(std::vector<FuzzTarget>& targets) {
                      {"0123456789abcdef a.jpg\n- b/c.txt\n0123456789abcdef a.jpg\n"},
                      words,
                      [](const fs::path& folder) { put(folder / "a.jpg", ""); },
-                     [](const fs::path& folder) { WrittenFiles(folder, "--out").place("a.jpg"); }});
+                     [](const fs::path& folder) {
+                       WrittenFiles files(folder, "--out");
+                       files.place("a.jpg");
+                       files.remove_the_rest();
+                     }});
   targets.push_back({"page", "report.html", {page()}, words, nothing, [](const fs::path& folder) {
                        Page::read(read_file(folder / "report.html")).html();
                      }});
@@ -231,20 +260,35 @@ std::vector<FuzzTarget> make_targets() {
   set_resource_folder(source_dir() / "configs");
   std::vector<FuzzTarget> targets;
   targets.push_back({"cfg", "net.cfg", {small_cfg}, words, nothing, [](const fs::path& folder) {
-                       import_darknet_text(read_file(folder / "net.cfg"), (folder / "net.cfg").string());
+                       const DarknetImport read =
+                           import_darknet_text(read_file(folder / "net.cfg"), (folder / "net.cfg").string());
+                       read.model_yaml();
+                       imported_model(read, 3);
                      }});
   targets.push_back({"weights",
                      "net.weights",
                      {darknet_weights()},
                      words,
-                     [](const fs::path& folder) { put(folder / "net.cfg", small_cfg); },
+                     [](const fs::path& folder) {
+                       put(folder / "net.cfg", small_cfg);
+                       put(folder / "two.names", "cat\ndog\n");
+                       put(folder / "three.names", "cat\ndog\nbird\n");
+                     },
                      [](const fs::path& folder) {
                        const fs::path weights = folder / "net.weights";
-                       refuse_foreign_weights(weights);
-                       is_darknet_weights(weights);
-                       read_darknet_trained(
-                           {.cfg = folder / "net.cfg", .weights = weights, .names = {}, .partial = true});
-                       read_darknet_trained({.cfg = folder / "net.cfg", .weights = weights, .names = {}});
+                       const fs::path cfg = folder / "net.cfg";
+                       read_each({[&] { refuse_foreign_weights(weights); },
+                                  [&] { is_darknet_weights(weights); },
+                                  [&] {
+                                    read_darknet_trained({cfg, weights, folder / "two.names", true, {}});
+                                  },
+                                  [&] {
+                                    read_darknet_trained({cfg, weights, {}, false, {}});
+                                  }});
+                       try {
+                         read_darknet_trained({cfg, weights, folder / "three.names", false, {}});
+                       } catch (const InputError&) {  // there are two classes
+                       }
                      }});
   targets.push_back({"names",
                      "obj.names",
@@ -256,12 +300,34 @@ std::vector<FuzzTarget> make_targets() {
       {"safetensors", "net.safetensors", own_weights(), words, nothing, [](const fs::path& folder) {
          refuse_foreign_weights(folder / "net.safetensors");
          describe_weights(folder / "net.safetensors");
-         load_trained_model(folder / "net.safetensors");
+         const TrainedModel trained = load_trained_model(folder / "net.safetensors");
+         // Into a network of other classes and of grey images, as fine-tuning does.
+         const Model other = parse_model(YamlDocument::parse(trained.model.yaml(), "model"),
+                                         trained.model.classes + 1, {}, 1);
+         const ParameterLayout layout(other);
+         std::vector<float> values(layout.floats());
+         ChannelSources sources;
+         for (const ParameterEntry& entry : layout.entries()) {
+           if (entry.shape.empty() || trained.layout.find(entry.name) == nullptr) continue;
+           std::vector<int>& channels = sources[entry.name];
+           for (int64_t i = 0; i < entry.shape[0]; ++i)
+             channels.push_back(i < trained.layout.find(entry.name)->shape[0] ? static_cast<int>(i) : -1);
+         }
+         load_matching_weights(folder / "net.safetensors", layout, values, sources);
+         load_matching_weights(folder / "net.safetensors", layout, values, {}, {"conv1.weight"});
        }});
-  targets.push_back({"state", "run.state", states(), words, nothing,
-                     [](const fs::path& folder) { read_state(folder / "run.state"); }});
-  targets.push_back({"run", "run.yaml", run_yamls(), words, nothing,
-                     [](const fs::path& folder) { load_run_config(folder / "run.yaml"); }});
+  targets.push_back({"state", "run.state", states(), words, nothing, [](const fs::path& folder) {
+                       read_state(folder / "run.state");
+                       static const std::unique_ptr<Backend> backend = make_cpu_backend();
+                       static std::vector<float> values(16);
+                       load_state(folder / "run.state", {{"values", values.data(), 16}}, "1234", *backend);
+                     }});
+  targets.push_back({"run", "run.yaml", run_yamls(), words, nothing, [](const fs::path& folder) {
+                       const RunConfig config = load_run_config(folder / "run.yaml", {}, false);
+                       config.where("train.batch");
+                       put(folder / "again.yaml", print_config(config));
+                       compare(config, load_run_config(folder / "again.yaml", {}, false));
+                     }});
   targets.push_back({"data",
                      "data.yaml",
                      {ultralytics_yaml, data_section, std::string("model: demo\ndata: {root: images}\n"),
@@ -275,9 +341,15 @@ std::vector<FuzzTarget> make_targets() {
                        }
                        put(folder / "images/classes.txt", "cat\ndog\n");
                      },
-                     [](const fs::path& folder) { read_named_data(folder / "data.yaml"); }});
-  targets.push_back({"model", "model.yaml", models(), words, nothing,
-                     [](const fs::path& folder) { load_model(folder / "model.yaml", 2); }});
+                     [](const fs::path& folder) {
+                       is_data(folder / "data.yaml");
+                       read_named_data(folder / "data.yaml");
+                     }});
+  targets.push_back({"model", "model.yaml", models(), words, nothing, [](const fs::path& folder) {
+                       Model model = load_model(folder / "model.yaml", 2);
+                       forward_flops(model, model.size);
+                       parse_model(YamlDocument::parse(model.yaml(), "again"), 3);
+                     }});
   targets.push_back({"yolo",
                      "labels/a.txt",
                      {"0 0.5 0.5 0.25 0.25\n1 0.25 0.75 0.5 0.125\n"},
@@ -311,12 +383,12 @@ std::vector<FuzzTarget> make_targets() {
        [](const fs::path& folder) { read_labels(folder, "kitti", "training/image_2", {"Car"}); }});
   targets.push_back(
       {"csv",
-       "t.csv",
+       "train.csv",
        {"filename,width,height,class,xmin,ymin,xmax,ymax\na.png,32,24,cat,1,2,12,20\na.png,32,24,"
         "\"d, og\",3,3,9,9\n"},
        words,
        with_image("a.png"),
-       [](const fs::path& folder) { read_labels(folder, "csv", "t.csv", {}); }});
+       [](const fs::path& folder) { read_labels(folder, "csv", "train.csv", {}); }});
   add_json_formats(targets);
   const auto darknet_files = [](const fs::path& folder) {
     prepare_image(folder / "images/a.png");
@@ -325,7 +397,10 @@ std::vector<FuzzTarget> make_targets() {
     put(folder / "obj.names", "cat\ndog\n");
     put(folder / "obj.data", "classes = 2\ntrain = train.txt\nvalid = train.txt\nnames = obj.names\n");
   };
-  const auto read_darknet = [](const fs::path& folder) { read_named_data(folder / "obj.data"); };
+  const auto read_darknet = [](const fs::path& folder) {
+    const std::string list = (folder / "train.txt").string();
+    read_each({[&] { read_named_data(folder / "obj.data"); }, [&] { read_named_data(list + ',' + list); }});
+  };
   targets.push_back(
       {"obj_data",
        "obj.data",
@@ -337,27 +412,43 @@ std::vector<FuzzTarget> make_targets() {
       {"list", "train.txt", {"images/a.png\n./images/a.png\n"}, words, darknet_files, read_darknet});
   targets.push_back({"onnx", "net.onnx", onnx_files(), words, nothing, [](const fs::path& folder) {
                        read_onnx_metadata(folder / "net.onnx");
+                       parse_onnx_metadata(read_file(folder / "net.onnx"), "net.onnx");
                        onnx_batch(folder / "net.onnx");
                      }});
   targets.push_back({"metrics", "metrics.csv", {metrics_csv}, words, nothing, [](const fs::path& folder) {
-                       read_metrics_csv(folder / "metrics.csv");
+                       const MetricsTable table = read_metrics_csv(folder / "metrics.csv");
+                       table.column("AP");
+                       table.comparable_after();
                      }});
-  targets.push_back({"search", "state/search.json", {search_json}, words, nothing, read_plan});
+  targets.push_back({"search",
+                     "state/search.json",
+                     {search_json},
+                     words,
+                     [](const fs::path& folder) { put(folder / "trials.csv", trials_csv()); },
+                     [](const fs::path& folder) {
+                       const SearchPlan plan = read_plan(folder);
+                       SearchFolder(folder, plan, "model: demo\ntrain: {}\n");
+                     }});
   targets.push_back({"trials", "trials.csv", {trials_csv()}, words, nothing, [](const fs::path& folder) {
-                       read_trials(folder / "trials.csv", searched_keys());
+                       best_of(read_trials(folder / "trials.csv", searched_keys()));
                      }});
   targets.push_back({"coco_ids", "val.json", {coco_json}, words, nothing, [](const fs::path& folder) {
                        CocoIds(folder / "val.json", {"cat", "dog"});
                      }});
-  targets.push_back({"image", "a.jpg", images(), words, nothing, [](const fs::path& folder) {
-                       const fs::path file = folder / "a.jpg";
-                       image_info(file, most_pixels);
-                       has_end_mark(file);
-                       for (const int channels : {1, 3}) read_image(file, {}, channels, most_pixels);
-                       read_image(file, {4, 4}, 3, most_pixels);
-                       read_darknet_image(file, 3, most_pixels);
-                       read_image_window(file, {}, {4, 4, 9, 9});
-                     }});
+  targets.push_back(
+      {"image", "a.jpg", images(), words, nothing, [](const fs::path& folder) {
+         const fs::path file = folder / "a.jpg";
+         read_each({[&] { image_info(file, most_pixels); }, [&] { image_size(file, most_pixels); },
+                    [&] { has_end_mark(file); }, [&] { jpeg_is_whole(read_stored(file, 0, whole_file)); },
+                    [&] { read_image(file, {}, 1, most_pixels); },
+                    [&] { read_image(file, {}, 3, most_pixels); },
+                    [&] {
+                      read_image(file, {4, 4}, 3, most_pixels);
+                    },
+                    [&] { read_darknet_image(file, 3, most_pixels); },
+                    [&] { check_pixels(file, read_stored(file, 0, whole_file), most_pixels); }});
+         read_image_window(file, {}, {4, 4, 9, 9});
+       }});
   targets.push_back({"tar", "train/0.tar", archives(), words, nothing, [](const fs::path& folder) {
                        read_labels(folder, "yolo", "train", {"cat", "dog"});
                        for (const TarMember& member : tar_members(folder / "train/0.tar"))
