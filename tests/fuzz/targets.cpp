@@ -228,7 +228,10 @@ void add_own_files(std::vector<FuzzTarget>& targets) {
        [](const fs::path& folder) {
          Environment environment;
          environment.set("XDG_CACHE_HOME", folder.string());
-         fetch_weights({.file = "net.weights", .address = "http://127.0.0.1:9/"});
+         PublishedWeights weights;
+         weights.file = "net.weights";
+         weights.address = "http://127.0.0.1:9/";
+         fetch_weights(weights);
        }});
   targets.push_back({"published",
                      "weights.yaml",
