@@ -204,7 +204,7 @@ std::vector<std::string> states() {
   progress.recent_scores = {0.25, 0.5};
   progress.kept = {{40, 0.25}, {80, 0.5}};
   run.best = Metrics();
-  run.best->per_class = {{.name = "cat", .AP = 0.5}};
+  run.best->per_class.emplace_back().name = "cat";
   run.best->loss = MeanLoss{1, 2, 3};
   run.train = run.val = SplitFingerprint{4, 5, 6};
   run.quantization = quantized_network().model.quantization;

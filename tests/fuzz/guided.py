@@ -28,6 +28,9 @@ LIMITS = ["-timeout=20", "-rss_limit_mb=2560", "-malloc_limit_mb=1024"]
 # One input may hold this much more than the largest seed.
 SPARE_BYTES = 2048
 
+# What a file must reach that no other one does to be kept in the tree.
+LEAST_GAIN = 3
+
 # What counts as a reader: the files, and in them the functions that only write, by the words in their names.
 READERS = """
 core/config.cpp core/text.cpp core/input_size.cpp
@@ -48,11 +51,7 @@ train/tune/trial.cpp
 """
 WRITERS = ["to_json", "write_", "save_", "to_properties", "range_to_json", "list_run", "csv_quoted", "config_keys",
            "ImageRows", "CocoPart", "CategoryUnion", "MetricsCsv::", "header_line", "row_line", "trial.cpp.*quoted",
-           # what is used after reading, or before a file is named
-           "describe_layout", "differing_values", "::assignments", "SearchFolder::(run|log)", "without_slash",
-           "opencv_version", "image_conversion", "nearest_input_sizes", "check_batch", "batch_of_rank", "set_head",
-           "WrittenFiles::(write|note|begin|put)", "CocoIds::(image|CocoIds.*vector<std::filesystem)", "numbers?_of", "are_cocos",
-           "cocos_categories", "name_of_run", "::scored", "CocoIds::category", "output_shape",
+           "differing_values", "::assignments", "SearchFolder::(run|log)", "WrittenFiles::(write|note|begin|put)",
            # entries of the list of formats, which is made before anything is read
            "[a-z]_format[^a-z]"]
 
@@ -197,7 +196,7 @@ def keep(most_bytes):
             return len(candidate[2] - have) / (200 + candidate[1].stat().st_size)
         candidates = [candidate for candidate in candidates if candidate[2] - have]
         best = max(candidates, key=gain, default=None)
-        if best is None or spent + best[1].stat().st_size > most_bytes:
+        if best is None or spent + best[1].stat().st_size > most_bytes or len(best[2] - have) < LEAST_GAIN:
             break
         chosen.append((best[0], best[1].read_bytes()))
         spent += best[1].stat().st_size
