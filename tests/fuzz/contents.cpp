@@ -117,7 +117,7 @@ blocks:
     layers:
       - conv: {name: in, filters: $filters, size: 3}
       - split: {groups: 2, part: 1}
-      - conv: {filters: $filters/2, size: 1, from: in}
+      - conv: {filters: $filters/2, size: 1}
   pair:
     layers:
       - csp: {name: inner, filters: 8}
