@@ -126,7 +126,7 @@ layers:
   - conv: {filters: 8, size: 3, stride: 2}
   - csp: {name: stage, filters: 16}
   - pair: {repeat: 2}
-  - conv: {from: stage.in, filters: auto, size: 1, batch_norm: false, activation: linear}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
   - yolo: {mask: [0, 1, 2], class_weights: [1, 2], nms: diou}
 )";
 
@@ -234,6 +234,7 @@ std::vector<std::string> archives() {
   const std::string gnu = tar_member("folder/", '5', "", "ustar  ") +
                           tar_member("././@LongLink", 'L', "folder/long.png", "ustar  ") +
                           tar_member("l", '0', image, "ustar  ") +
+                          tar_member("././@LongLink", 'L', "folder/long.txt", "ustar  ") +
                           tar_member("l.txt", '7', labels, "ustar  ") + end;
   return {pax, gnu};
 }

@@ -46,10 +46,10 @@ layers/model/block_numbers.cpp layers/model/builder.cpp layers/model/head_option
 layers/model/model.cpp layers/model/quantization.cpp layers/model/reader.cpp
 detect/evaluate/metrics_json.cpp detect/outputs/coco_ids.cpp detect/outputs/written_files.cpp
 train/config/config.cpp train/config/models.cpp
-train/report/metrics_csv.cpp train/run/checkpoint.cpp train/setup/run_list.cpp train/tune/search_folder.cpp
+train/report/metrics_csv.cpp train/run/checkpoint.cpp train/tune/search_folder.cpp
 train/tune/trial.cpp
 """
-WRITERS = ["to_json", "write_", "save_", "to_properties", "range_to_json", "list_run", "csv_quoted", "config_keys",
+WRITERS = ["to_json", "write_", "save_", "to_properties", "range_to_json", "csv_quoted", "config_keys",
            "ImageRows", "CocoPart", "CategoryUnion", "MetricsCsv::", "header_line", "row_line", "trial.cpp.*quoted",
            "differing_values", "::assignments", "SearchFolder::(run|log)", "WrittenFiles::(write|note|begin|put)",
            # entries of the list of formats, which is made before anything is read
