@@ -1,7 +1,11 @@
 // JSON for `--json` output and saved states.
 #pragma once
 
+#include <cmath>
+#include <concepts>
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -12,6 +16,21 @@ using Json = nlohmann::ordered_json;
 
 /// Indented, ending in a newline. Bytes that are not UTF-8 (in file names, for example) are replaced.
 std::string to_text(const Json& json);
+
+/// A whole number that fits into T, 3.0 too, as some programs write it: get<T>() takes any other number for some T as well.
+/// Throws what get() throws.
+template <std::integral T, typename Any>
+T whole_number(const Any& json) {
+  constexpr double exact = 1LL << 53;  // doubles have every whole number up to here
+  const auto is_whole = [](double value) { return std::abs(value) <= exact && value == std::floor(value); };
+  const bool fits = json.is_number_unsigned()  ? std::in_range<T>(json.template get<uint64_t>())
+                    : json.is_number_integer() ? std::in_range<T>(json.template get<int64_t>())
+                    : json.is_number_float()   ? is_whole(json.template get<double>()) &&
+                                                   std::in_range<T>(json.template get<int64_t>())
+                                             : false;
+  if (!fits) throw nlohmann::detail::type_error::create(302, "this is no whole number in its range", &json);
+  return json.template get<T>();
+}
 
 /// The shortest decimal number that reads back as the same float: 0.87, where the float's double would print
 /// as 0.8700000047683716.

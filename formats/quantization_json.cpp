@@ -1,6 +1,6 @@
 #include "formats/quantization_json.h"
 
-#include <nlohmann/json.hpp>
+#include "core/json.h"
 
 namespace brightnet {
 namespace {
@@ -12,7 +12,7 @@ nlohmann::json range_to_json(const QuantizedRange& range) {
 std::optional<QuantizedRange> range_from_json(const nlohmann::json& layer, const char* key) {
   if (!layer.contains(key)) return std::nullopt;
   const nlohmann::json& range = layer.at(key);
-  return QuantizedRange{range.at("scale").get<float>(), range.at("zero_point").get<int>()};
+  return QuantizedRange{range.at("scale").get<float>(), whole_number<int>(range.at("zero_point"))};
 }
 
 }  // namespace

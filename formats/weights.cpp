@@ -8,6 +8,7 @@
 
 #include "core/dtype.h"
 #include "core/enum_names.h"
+#include "core/json.h"
 #include "core/require_memory.h"
 #include "formats/input_channels.h"
 #include "formats/quantization_json.h"
@@ -80,6 +81,11 @@ Quantization quantization_from_json(const Model& model, const nlohmann::json& al
   return quantization;
 }
 
+InputSize read_size(const nlohmann::json& json) {
+  const auto side = [](const nlohmann::json& number) { return whole_number<int>(number); };
+  return json.is_array() ? InputSize(side(json.at(0)), side(json.at(1))) : InputSize(side(json));
+}
+
 /// The metadata without the values and the layout.
 TrainedModel read_description(const SafetensorsReader& reader) {
   const std::string file = reader.file().string();
@@ -97,7 +103,7 @@ TrainedModel read_description(const SafetensorsReader& reader) {
   try {
     trained.classes = parse_metadata(reader, "classes").get<std::vector<std::string>>();
     const nlohmann::json input = parse_metadata(reader, "input");
-    trained.size = input.at("size").get<InputSize>();
+    trained.size = read_size(input.at("size"));
     trained.letterbox = input.at("letterbox").get<bool>();
     trained.resize = parse_resize(input.value("resize", std::string(enum_name(Resize::antialiased))));
     trained.training = parse_metadata(reader, "training").get<std::map<std::string, std::string>>();

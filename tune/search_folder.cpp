@@ -55,9 +55,8 @@ std::string difference(const Json& before, const Json& now) {
     const Json old = before.value(key, Json());
     if (old != now[key]) return fmt::format("its {} are {}, not {}", key, old.dump(), now[key].dump());
   }
-  const std::string old = before.value("configuration", "");
-  const std::string current = now["configuration"];
-  return old == current ? "" : differing_line(old, current);
+  const std::string old = before.value("configuration", ""), asked = now["configuration"];
+  return old == asked ? "" : differing_line(old, asked);
 }
 
 fs::path without_slash(const fs::path& path) {
@@ -109,9 +108,9 @@ SearchPlan read_plan(const fs::path& folder) {
     plan.overrides.assignments = json.at("assignments").get<std::vector<std::string>>();
     plan.keys = json.at("keys").get<std::vector<std::string>>();
     plan.minutes = json.at("minutes");
-    plan.epochs = json.at("epochs");
-    plan.seed = json.at("seed");
-    plan.trials = json.at("trials");
+    plan.epochs = whole_number<int>(json.at("epochs"));
+    plan.seed = whole_number<uint64_t>(json.at("seed"));
+    plan.trials = whole_number<int>(json.at("trials"));
     return plan;
   });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -39,7 +40,9 @@ Trial parse(const std::string& line, size_t keys, const std::string& where) {
   for (size_t i = 0; i < cells_before + keys; ++i) {
     const size_t comma = line.find(',', at);
     const auto number = comma == std::string::npos ? std::nullopt : parse_number(line.substr(at, comma - at));
-    if (!number) throw InputError("this row of trials is broken", where, "Remove it: it is tried again.");
+    const bool counts = i < 2;  // a trial, and the one that it changes
+    if (!number || (counts && std::abs(*number) > std::numeric_limits<int>::max()))
+      throw InputError("this row of trials is broken", where, "Remove it: it is tried again.");
     numbers.push_back(*number);
     at = comma + 1;
   }

@@ -20,6 +20,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "data/formats/format.h"
+#include "data/formats/json_file.h"
 #include "data/formats/labels.h"
 #include "data/formats/layout.h"
 #include "data/formats/places.h"
@@ -104,9 +105,9 @@ class CsvLabels : public LabelSource {
       image.listed = name;
       if (table.has("width") && table.has("height")) {
         const auto side = [&](const char* column) {
-          return static_cast<int>(parse_number(table.field(row, column)).value_or(0));
+          return parse_number(table.field(row, column)).value_or(0);
         };
-        image.declared = {side("width"), side("height")};
+        image.declared = json_size(side("width"), side("height"));
       }
       images_.push_back(std::move(image));
     }

@@ -16,6 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// That are numbered because nobody has named them: a list of more would take memory and time.
+constexpr int most_classes = 100'000;
+
 YamlValue child(const YamlValue& root, const char* key) {
   const YAML::Node& node = root.node;
   return {node[key], root.file};
@@ -134,6 +137,9 @@ class UltralyticsYaml {
     if (!count.defined()) return names;
     const int classes = yaml_as<int>(count, "nc", "a whole number");
     const bool numbered = names.empty();
+    if (numbered && classes > most_classes)
+      throw InputError(fmt::format("'nc' is {}, and there are no names", classes), count.where(),
+                       "List the classes under names.");
     for (int i = 0; numbered && i < classes; ++i) names.push_back(fmt::format("class_{}", i));
     if (classes != std::ssize(names)) {
       throw InputError(fmt::format("'nc' is {}, but there are {} names", classes, names.size()),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "core/error.h"
@@ -74,6 +75,30 @@ void blend_columns(const uint8_t* row, int channels, const std::vector<Tap>& col
   }
 }
 
+/// Whether a Huffman table has more codes than there are symbols. stb_image up to 2.27 writes past its arrays then. Its walk
+/// from marker to marker (ITU T.81, annex B), and its reading of a table past the end of a segment, are followed here.
+bool has_too_long_table(std::span<const uint8_t> bytes) {
+  const auto byte = [&](size_t at) -> size_t { return at < bytes.size() ? bytes[at] : 0; };
+  for (size_t at = 2; at + 1 < bytes.size();) {
+    const size_t code = byte(at + 1);
+    if (byte(at) != 0xFF || code == 0xFF) {
+      ++at;
+      continue;
+    }
+    if (code == 0xD9) return false;
+    const bool without_length = code <= 0x01 || (code >= 0xD0 && code <= 0xD8);
+    const size_t end = at + 2 + (without_length ? 0 : std::max<size_t>(2, byte(at + 2) << 8 | byte(at + 3)));
+    for (size_t table = at + 4; code == 0xC4 && table < end;) {
+      size_t symbols = 0;
+      for (size_t i = 1; i <= 16; ++i) symbols += byte(table + i);
+      if (symbols > 256) return true;
+      table += 17 + symbols;
+    }
+    at = end;
+  }
+  return false;
+}
+
 }  // namespace
 
 cv::Mat read_darknet_image(const fs::path& file, int channels, uint64_t max_pixels) {
@@ -89,6 +114,9 @@ cv::Mat read_darknet_image(const fs::path& file, int channels, uint64_t max_pixe
     throw ImageError(ImageError::Kind::undecodable, "it is larger than 2 GiB", file);
   const std::vector<uint8_t> whole = read_stored(file, 0, std::numeric_limits<int>::max());
   check_pixels(file, whole, max_pixels);
+  if (has_too_long_table(whole))
+    throw ImageError(ImageError::Kind::undecodable, "one of its Huffman tables has more than 256 symbols",
+                     file);
   int width = 0, height = 0, stored = 0;
   uint8_t* pixels =
       stbi_load_from_memory(whole.data(), static_cast<int>(whole.size()), &width, &height, &stored, channels);

@@ -1,5 +1,7 @@
 #include "detect/evaluate/metrics_json.h"
 
+#include <concepts>
+
 namespace brightnet {
 namespace {
 
@@ -38,6 +40,15 @@ void for_each_member(M& metrics, Visit&& visit) {
   visit("detections", metrics.detections);
 }
 
+template <typename Value>
+void read(const Json& json, Value& value) {
+  if constexpr (std::integral<Value>) {
+    value = whole_number<Value>(json);
+  } else {
+    json.get_to(value);
+  }
+}
+
 }  // namespace
 
 static void to_json(Json& json, const ClassMetrics& c) {
@@ -46,7 +57,7 @@ static void to_json(Json& json, const ClassMetrics& c) {
 }
 
 static void from_json(const Json& json, ClassMetrics& c) {
-  for_each_of_class(c, [&](const char* key, auto& value) { json.at(key).get_to(value); });
+  for_each_of_class(c, [&](const char* key, auto& value) { read(json.at(key), value); });
   json.at("score").get_to(c.best.score);
 }
 
@@ -68,7 +79,7 @@ Json to_json(const Metrics& metrics) {
 
 Metrics metrics_from(const Json& json) {
   Metrics metrics;
-  for_each_member(metrics, [&](const char* key, auto& value) { json.at(key).get_to(value); });
+  for_each_member(metrics, [&](const char* key, auto& value) { read(json.at(key), value); });
   if (json.contains("score")) {  // older versions did not write it
     metrics.best = {json.at("precision").get<double>(), json.at("recall").get<double>(),
                     json.at("f1").get<double>(), json.at("score").get<double>()};

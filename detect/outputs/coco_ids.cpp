@@ -6,10 +6,9 @@
 #include <optional>
 #include <set>
 
-#include <nlohmann/json.hpp>
-
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 
 namespace brightnet {
 namespace {
@@ -82,8 +81,10 @@ CocoIds::CocoIds(const fs::path& annotations, const std::vector<std::string>& cl
   std::map<std::string, int64_t> categories;
   try {
     for (const auto& image : document["images"])
-      images_[fs::path(image.at("file_name").get<std::string>()).filename().string()] = image.at("id");
-    for (const auto& category : document["categories"]) categories[category.at("name")] = category.at("id");
+      images_[fs::path(image.at("file_name").get<std::string>()).filename().string()] =
+          whole_number<int64_t>(image.at("id"));
+    for (const auto& category : document["categories"])
+      categories[category.at("name")] = whole_number<int64_t>(category.at("id"));
   } catch (const nlohmann::json::exception&) {
     throw InputError("an image or category of this file has no id, or no name", annotations.string());
   }

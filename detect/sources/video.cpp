@@ -35,7 +35,10 @@ VideoCapture::VideoCapture(cv::VideoCapture capture, const SourceOptions& option
 }
 
 VideoCapture VideoCapture::of_file(const fs::path& file, const SourceOptions& options) {
-  cv::VideoCapture capture = opened(file.string());
+  // OpenCV takes what is no file for a pipeline of GStreamer's, which may write files, and a list may name anything.
+  std::error_code failed;
+  const bool is_file = fs::is_regular_file(file, failed);
+  cv::VideoCapture capture = is_file ? opened(fs::absolute(file).string()) : cv::VideoCapture();
   if (!capture.isOpened()) {
     throw InputError(
         "this video cannot be opened", file.string(),

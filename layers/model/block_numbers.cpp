@@ -1,6 +1,8 @@
 #include "layers/model/block_numbers.h"
 
 #include <cctype>
+#include <cstdint>
+#include <limits>
 
 #include "core/error.h"
 
@@ -37,7 +39,9 @@ int evaluate(const std::string& text, const BlockNumbers& numbers, const std::st
     if (!exact)
       throw InputError("'" + text + "' is not a whole number", where,
                        "Use $name, * and / without remainder.");
-    value = operation == '*' ? value * right : value / right;
+    const int64_t result = operation == '*' ? int64_t{value} * right : value / right;
+    if (result > std::numeric_limits<int>::max()) throw InputError("'" + text + "' is too large", where);
+    value = static_cast<int>(result);
   }
   return value;
 }

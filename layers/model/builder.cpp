@@ -4,8 +4,13 @@
 #include <span>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace brightnet {
 namespace {
+
+/// More than any network has: blocks that repeat each other make 10^24 of a few lines.
+constexpr size_t most_layers = 10'000;
 
 int checked_channels(const LayerDescription& layer, int64_t channels) {
   if (channels <= max_channels) return static_cast<int>(channels);
@@ -46,6 +51,10 @@ ModelBuilder::ModelBuilder(Model model) : model_(std::move(model)) {
 }
 
 int ModelBuilder::add(LayerDescription layer) {
+  if (model_.layers.size() == most_layers) {
+    throw InputError(fmt::format("the model has more than {} layers", most_layers), layer.where,
+                     "Do blocks repeat each other?");
+  }
   std::visit([&](auto& attributes) { complete(attributes, layer); }, layer.attributes);
   model_.layers.push_back(std::move(layer));
   return static_cast<int>(model_.layers.size()) - 1;

@@ -87,6 +87,41 @@ inline Bytes with_exif(const Bytes& jpeg, int orientation, bool little_endian) {
   return with_jpeg_segment(jpeg, 0xE1, payload);
 }
 
+/// PNG's checksum (ISO 3309).
+inline uint32_t crc32(const Bytes& bytes) {
+  uint32_t crc = ~0U;
+  for (const uint8_t byte : bytes) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320U : 0);
+  }
+  return ~crc;
+}
+
+/// With an eXIf chunk between its header and its pixels.
+inline Bytes with_png_exif(Bytes png, const Bytes& block) {
+  Bytes chunk{0, 0, 0, static_cast<uint8_t>(block.size()), 'e', 'X', 'I', 'f'};
+  chunk.insert(chunk.end(), block.begin(), block.end());
+  const uint32_t checksum = crc32({chunk.begin() + 4, chunk.end()});
+  for (const int shift : {24, 16, 8, 0}) chunk.push_back(static_cast<uint8_t>(checksum >> shift));
+  png.insert(png.begin() + 33, chunk.begin(), chunk.end());
+  return png;
+}
+
+/// A simple WebP of this size (at most 256 a side) as an extended one with EXIF behind its pixels.
+inline Bytes with_webp_exif(const Bytes& simple, cv::Size size, const Bytes& block) {
+  Bytes extended{'R', 'I', 'F', 'F', 0,  0, 0, 0, 'W', 'E', 'B', 'P',
+                 'V', 'P', '8', 'X', 10, 0, 0, 0, 8,   0,   0,   0};
+  for (const int side : {size.width, size.height})
+    extended.insert(extended.end(), {static_cast<uint8_t>(side - 1), 0, 0});
+  extended.insert(extended.end(), simple.begin() + 12, simple.end());
+  extended.insert(extended.end(), {'E', 'X', 'I', 'F', static_cast<uint8_t>(block.size()), 0, 0, 0});
+  extended.insert(extended.end(), block.begin(), block.end());
+  const size_t riff = extended.size() - 8;
+  extended[4] = static_cast<uint8_t>(riff);
+  extended[5] = static_cast<uint8_t>(riff >> 8);
+  return extended;
+}
+
 inline ImageError::Kind failure(const fs::path& file) {
   try {
     read_image(file);

@@ -4,6 +4,8 @@
 #include <limits>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "formats/safetensors.h"
 #include "layers/model/reader.h"
 #include "tests/train/small_run.h"
@@ -320,6 +322,10 @@ TEST(Weights, RefuseFilesOfSomethingElseAndSayWhatIsWrong) {
   metadata["classes"] = R"(["a", "b"])";
   metadata["input"] = R"({"size": 64})";
   expect(metadata, "'input' or 'training' are not what brightnet writes there");
+  for (const char* size : {"1e300", "[64, 1e300]", "4294967360", "64.5", "[64]", "null"}) {
+    metadata["input"] = fmt::format(R"({{"size": {}, "letterbox": true}})", size);
+    expect(metadata, "'input' or 'training' are not what brightnet writes there");
+  }
   metadata["input"] = R"({"size": 64, "letterbox": true, "resize": "sharp"})";
   EXPECT_NE(refusal(metadata).find("there is no resize 'sharp'. Write antialiased or darknet."),
             std::string::npos)

@@ -3,15 +3,19 @@
 //   fuzz_program --list
 //   fuzz_program TARGET SECONDS FIRST FOLDER    inputs FIRST, FIRST + 1, …; findings go to FOLDER
 //   fuzz_program TARGET --input NUMBER FOLDER   one input, in this process, for a debugger
+//   fuzz_program TARGET --seeds FOLDER          what guided_program begins with: files that the reader takes, and a
+//                                               dictionary
 //
 // The inputs are read in a child process, so that a crash ends the child alone. The parent sees at which input it
 // ended, writes that again, and goes on with the next. Exit code 0 without findings, 1 with some.
 #include <atomic>
+#include <cctype>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <iostream>
 #include <new>
+#include <set>
 #include <thread>
 
 #include <fmt/format.h>
@@ -155,12 +159,34 @@ class Search {
   Shared& shared_;
 };
 
-const FuzzTarget& target_named(const std::string& name) {
-  if (name == planted_target().name) return planted_target();
-  for (const FuzzTarget& target : fuzz_targets()) {
-    if (target.name == name) return target;
+/// Words and numbers of the reader's own files, and what the Mutator inserts, as libFuzzer reads them.
+std::string dictionary(const FuzzTarget& target) {
+  std::set<std::string> words(target.tokens.begin(), target.tokens.end());
+  for (const std::string& content : target.corpus) {
+    std::string word;
+    for (const char c : content + '\n') {
+      if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
+        word += c;
+        continue;
+      }
+      if (word.size() > 2 && word.size() < 32) words.insert(word);
+      word.clear();
+    }
   }
-  throw InputError("there is no target '" + name + "'", "", "--list names them.");
+  std::string text;
+  for (const std::string& word : words) {
+    text += '"';
+    for (const char c : word) text += fmt::format("\\x{:02X}", static_cast<unsigned char>(c));
+    text += "\"\n";
+  }
+  return text;
+}
+
+void write_seeds(const FuzzTarget& target, const fs::path& folder) {
+  fs::create_directories(folder);
+  for (size_t i = 0; i < target.corpus.size(); ++i)
+    write_atomically(folder / fmt::format("{}", i), target.corpus[i]);
+  write_atomically(folder.string() + ".dict", dictionary(target));
 }
 
 int run(const std::vector<std::string>& arguments) {
@@ -168,11 +194,15 @@ int run(const std::vector<std::string>& arguments) {
     for (const FuzzTarget& target : fuzz_targets()) std::cout << target.name << '\n';
     return 0;
   }
+  if (arguments.size() == 3 && arguments[1] == "--seeds") {
+    write_seeds(fuzz_target(arguments[0]), arguments[2]);
+    return 0;
+  }
   if (arguments.size() != 4) {
     throw InputError(
-        "the arguments are TARGET SECONDS FIRST FOLDER, TARGET --input NUMBER FOLDER, or --list");
+        "the arguments are TARGET SECONDS FIRST FOLDER, TARGET --input NUMBER FOLDER, TARGET --seeds FOLDER, or --list");
   }
-  const FuzzTarget& target = target_named(arguments[0]);
+  const FuzzTarget& target = fuzz_target(arguments[0]);
   if (arguments[1] == "--input") {
     target.prepare(arguments[3]);
     std::cout << (accepts(target, std::stoull(arguments[2]), arguments[3]) ? "accepted\n" : "refused\n");

@@ -1,29 +1,43 @@
 #include "tests/fuzz/targets.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 
-#include <fmt/format.h>
-#include <opencv2/imgcodecs.hpp>
-#include <unistd.h>
+#include <opencv2/core.hpp>
 
+#include "core/error.h"
 #include "core/files.h"
+#include "core/resource_folder.h"
+#include "data/formats/data_yaml.h"
 #include "data/formats/recognize.h"
-#include "data/image/read_image.h"
+#include "data/image/darknet_image.h"
+#include "data/image/jpeg.h"
+#include "data/image/stored_file.h"
+#include "data/image/window.h"
 #include "detect/outputs/coco_ids.h"
+#include "detect/outputs/written_files.h"
+#include "detect/sources/source.h"
 #include "formats/darknet/import.h"
 #include "formats/darknet/trained.h"
-#include "formats/onnx/export.h"
+#include "formats/download/fetch.h"
+#include "formats/foreign_weights.h"
 #include "formats/onnx/metadata.h"
+#include "formats/weights.h"
 #include "layers/model/reader.h"
+#include "tests/environment.h"
 #include "tests/formats/small_cfg.h"
+#include "tests/fuzz/contents.h"
 #include "tests/fuzz/mutator.h"
 #include "tests/paths.h"
 #include "train/config/config.h"
 #include "train/report/metrics_csv.h"
+#include "train/report/page.h"
 #include "train/run/checkpoint.h"
 #include "tune/search_folder.h"
 #include "tune/trial.h"
@@ -40,6 +54,8 @@ const char* const words[] = {"-1",
                              "2147483648",
                              "18446744073709551616",
                              "1e999",
+                             "1e300",
+                             "-1e300",
                              "1e-320",
                              "nan",
                              "inf",
@@ -71,28 +87,42 @@ const char* const words[] = {"-1",
                              "- ",
                              "[[[[[[[[[[[[[[[["};
 
+/// Images of more are refused: decoding them takes seconds, and the memory of several searches.
+constexpr uint64_t most_pixels = 1 << 20;
+
 void put(const fs::path& file, const std::string& content) {
   fs::create_directories(file.parent_path());
   fs::remove(file);  // a file that is cut to nothing and written again waits for the disk on ext4
   std::ofstream(file, std::ios::binary) << content;
 }
 
-std::string encoded(const char* extension, int type) {
-  cv::Mat pixels(24, 32, type);
-  for (int y = 0; y < pixels.rows; ++y) {
-    for (size_t i = 0; i < pixels.cols * pixels.elemSize(); ++i)
-      pixels.ptr(y)[i] = static_cast<uint8_t>(7 * y + 11 * static_cast<int>(i));
-  }
-  std::vector<uint8_t> bytes;
-  cv::imencode(extension, pixels, bytes);
-  return {bytes.begin(), bytes.end()};
-}
-
 void prepare_image(const fs::path& file) {
   put(file, encoded(".png", CV_8UC3));
 }
 
-/// A split of this format that reads `place`.
+/// What --data names: recognized, each split of it read, and its options printed and read again, as a run's folder has them.
+void read_named_data(const fs::path& place) {
+  const RecognizedData data = recognize_data(place.string());
+  data.text();
+  for (const Split split : given_splits(data.options)) read_dataset(data.options, split);
+  DataOptions again;
+  read_config(YamlDocument::parse(print_config(data.options), "printed").root(), again);
+}
+
+/// All of these; that one refuses the file keeps none of the others from reading it.
+void read_each(const std::vector<std::function<void()>>& reads) {
+  std::exception_ptr refusal;
+  for (const auto& read : reads) {
+    try {
+      read();
+    } catch (const InputError&) {
+      refusal = std::current_exception();
+    }
+  }
+  if (refusal) std::rethrow_exception(refusal);
+}
+
+/// A split of this format that reads `place`, and what the folder is taken for without its options.
 void read_labels(const fs::path& folder, const char* format, const char* place,
                  std::vector<std::string> classes) {
   DataOptions options;
@@ -100,120 +130,11 @@ void read_labels(const fs::path& folder, const char* format, const char* place,
   options.root = folder.string();
   options.train = place;
   options.classes = std::move(classes);
+  try {
+    read_named_data(folder);
+  } catch (const InputError&) {  // not every folder here can be recognized
+  }
   for (const bool lenient : {true, false}) read_dataset(options, Split::train, lenient);
-}
-
-TrainedModel small_network() {
-  TrainedModel trained;
-  trained.model = import_darknet_text(small_cfg, "small.cfg").model;
-  for (int i = 0; i < trained.model.classes; ++i) trained.classes.push_back(fmt::format("c{}", i));
-  trained.layout = ParameterLayout(trained.model);
-  trained.values = initial_parameters(trained.model, trained.layout, 1);
-  return trained;
-}
-
-/// What is written to a file by `write`.
-template <typename Write>
-std::string written(Write&& write) {
-  const fs::path file = fs::temp_directory_path() / fmt::format("brightnet-fuzz-corpus.{}", ::getpid());
-  write(file);
-  std::string content = read_file(file);
-  fs::remove(file);
-  return content;
-}
-
-std::string darknet_weights() {
-  const TrainedModel trained = small_network();
-  return written([&](const fs::path& file) {
-    save_darknet_weights(file, trained.model, trained.layout, trained.values);
-  });
-}
-
-std::string state() {
-  const auto backend = make_cpu_backend();
-  DeviceBuffer values(*backend, 16 * sizeof(float));
-  backend->zero(values.data(), values.bytes());
-  RunState run;
-  run.layout = "1234";
-  return written([&](const fs::path& file) {
-    save_state(file, run, {{"values", values.floats(), 16}}, *backend);
-  });
-}
-
-constexpr const char* voc_xml = R"(<annotation><filename>a.png</filename>
-<size><width>32</width><height>24</height><depth>3</depth></size>
-<object><name>cat</name><difficult>0</difficult><bndbox><xmin>1</xmin><ymin>2</ymin><xmax>12.5</xmax><ymax>20</ymax></bndbox></object>
-<object><name>dog</name><bndbox><xmin>3</xmin><ymin>2</ymin><xmax>30</xmax><ymax>9</ymax></bndbox></object>
-</annotation>
-)";
-
-constexpr const char* coco_json = R"({"images": [{"id": 1, "file_name": "a.png", "width": 32, "height": 24}],
-"categories": [{"id": 3, "name": "cat"}, {"id": 7, "name": "dog"}],
-"annotations": [{"id": 1, "image_id": 1, "category_id": 3, "bbox": [1, 2, 10.5, 12], "area": 126, "iscrowd": 0},
-{"id": 2, "image_id": 1, "category_id": 7, "bbox": [4, 4, 9, 9], "segmentation": [[4, 4, 13, 4, 13, 13]]},
-{"id": 3, "image_id": 1, "category_id": 7, "bbox": [4, 4, 1, 20], "segmentation": {"size": [24, 32], "counts": [100, 20, 648]}, "iscrowd": 1}]}
-)";
-
-constexpr const char* run_yaml = R"(model: yolov4-tiny
-data: {format: voc, root: /tmp, train: [a.txt, b.txt], val: c.txt, classes: [cat, dog]}
-train:
-  size: [64, 96]
-  batch: 8
-  epochs: 3
-  sizes: [32, 64]
-optimizer: {kind: sgd, rate: 0.01}
-augment: {mosaic: 0.5, hue: 0.1, blur_sigma: [0.5, 2]}
-evaluate: {every: 2, nms: {iou: 0.45}}
-)";
-
-constexpr const char* ultralytics_yaml = R"(path: .
-train: images/train
-val: [images/train, images/train/a.png]
-test: images/test
-nc: 2
-names: {0: cat, 1: dog}
-download: https://example.com/data.zip
-)";
-
-constexpr const char* data_section = R"(format: yolo
-root: .
-train: images/train
-val: images/train
-classes: [cat, dog]
-fold: 1/3
-tiles: {size: 64, overlap: 0.2}
-)";
-
-constexpr const char* metrics_csv = R"(epoch,loss,AP,AP50
-0.5,12.5,,
-1,8.25,0.125,0.5
-2,7,0.25,0.75
-)";
-
-constexpr const char* search_json =
-    R"({"config": "run.yaml", "assignments": ["train.epochs=3"], "keys": ["optimizer.rate"],
-"minutes": 3, "epochs": 0, "seed": 1, "trials": 30, "configuration": "model: demo\ntrain: {}\n"}
-)";
-
-std::vector<TunedKey> searched_keys() {
-  return choose_keys({"optimizer.rate", "augment.mosaic"});
-}
-
-std::string trials_csv() {
-  const Trial first{0, -1, {0.001, 1}, 0.25, 180, ""};
-  const Trial second{1, 0, {0.002, 0.5}, 0, 3, "the loss is \"nan\", twice"};
-  return written([&](const fs::path& file) { write_trials(file, searched_keys(), {first, second}); });
-}
-
-std::string onnx_file(OnnxHeads heads) {
-  return written([&](const fs::path& file) { export_onnx(small_network(), {.heads = heads}, file); });
-}
-
-/// What --data names: recognized, and each split of it read.
-void read_named_data(const fs::path& place) {
-  const RecognizedData data = recognize_data(place.string());
-  data.text();
-  for (const Split split : given_splits(data.options)) read_dataset(data.options, split);
 }
 
 /// Labels in JSON: of a file for all images, or for each.
@@ -254,23 +175,118 @@ void add_json_formats(std::vector<FuzzTarget>& targets) {
     "label_id": 0, "points": [1, 1, 9, 1, 5, 7]}], "image": {"path": "a.png", "size": [24, 32]}}]})");
 }
 
+/// Instead of the project's configs/.
+class ResourceFolder {
+ public:
+  explicit ResourceFolder(const fs::path& folder) { set_resource_folder(folder); }
+  ~ResourceFolder() { set_resource_folder(before_); }
+
+ private:
+  const fs::path before_ = resource_folder();
+};
+
+/// What commands keep for themselves, in folders that may come from somebody else.
+void add_own_files(std::vector<FuzzTarget>& targets) {
+  const auto nothing = [](const fs::path&) {};
+  targets.push_back({"overrides",
+                     "start",
+                     {"train.epochs=3\noptimizer.rate=0.5\n"},
+                     words,
+                     [](const fs::path& folder) { put(folder / "run.yaml", run_yamls()[0]); },
+                     [](const fs::path& folder) {
+                       Overrides overrides;
+                       for (const TextLine& line : read_lines(folder / "start"))
+                         overrides.assignments.push_back(line.text);
+                       load_run_config(folder / "run.yaml", overrides);
+                     }});
+  targets.push_back({"written",
+                     ".brightnet-detect",
+                     {"- a.jpg\n- b/c.txt\n- a.jpg\n"},
+                     words,
+                     [](const fs::path& folder) { put(folder / "a.jpg", ""); },
+                     [](const fs::path& folder) {
+                       WrittenFiles files(folder, "--out");
+                       files.place("a.jpg");
+                       files.remove_the_rest();
+                     }});
+  targets.push_back({"page", "report.html", {page()}, words, nothing, [](const fs::path& folder) {
+                       const Page read = Page::read(read_file(folder / "report.html"));
+                       read.html();
+                       if (read.section("Classes").is_null()) throw InputError("not what was written");
+                     }});
+  targets.push_back(
+      {"sha256",
+       "brightnet/weights/net.weights.sha256",
+       {"0ca932b9ae8e9affe4ee774307405ccd858deb0c2c271244ed50025c05131d1b  net.weights\n"},
+       words,
+       [](const fs::path& folder) { put(folder / "brightnet/weights/net.weights", "not quite weights"); },
+       [](const fs::path& folder) {
+         Environment environment;
+         environment.set("XDG_CACHE_HOME", folder.string());
+         PublishedWeights weights;
+         weights.file = "net.weights";
+         weights.address = "http://127.0.0.1:9/";
+         fetch_weights(weights);
+       }});
+  targets.push_back({"published",
+                     "weights.yaml",
+                     {read_file(source_dir() / "configs/weights.yaml")},
+                     words,
+                     [](const fs::path& folder) { put(folder / "net.weights", "some"); },
+                     [](const fs::path& folder) {
+                       const ResourceFolder here(folder);
+                       find_published_weights("net");
+                       recognize_published_weights(folder / "net.weights");
+                     }});
+  targets.push_back({"sources",
+                     "list.txt",
+                     {"a.png\nb.mp4\n./a.png\n"},
+                     words,
+                     [](const fs::path& folder) { prepare_image(folder / "a.png"); },
+                     [](const fs::path& folder) {
+                       const auto source = open_source((folder / "list.txt").string());
+                       for (Frame frame; source->next(frame);) {
+                       }
+                     }});
+}
+
 std::vector<FuzzTarget> make_targets() {
   const auto nothing = [](const fs::path&) {};
   const auto with_image = [](const char* file) {
     return [file](const fs::path& folder) { prepare_image(folder / file); };
   };
+  set_resource_folder(source_dir() / "configs");
   std::vector<FuzzTarget> targets;
   targets.push_back({"cfg", "net.cfg", {small_cfg}, words, nothing, [](const fs::path& folder) {
-                       import_darknet_text(read_file(folder / "net.cfg"), (folder / "net.cfg").string());
+                       const DarknetImport read =
+                           import_darknet_text(read_file(folder / "net.cfg"), (folder / "net.cfg").string());
+                       read.model_yaml();
+                       imported_model(read, 3);
                      }});
   targets.push_back({"weights",
                      "net.weights",
                      {darknet_weights()},
                      words,
-                     [](const fs::path& folder) { put(folder / "net.cfg", small_cfg); },
                      [](const fs::path& folder) {
-                       read_darknet_trained(
-                           {.cfg = folder / "net.cfg", .weights = folder / "net.weights", .names = {}});
+                       put(folder / "net.cfg", small_cfg);
+                       put(folder / "two.names", "cat\ndog\n");
+                       put(folder / "three.names", "cat\ndog\nbird\n");
+                     },
+                     [](const fs::path& folder) {
+                       const fs::path weights = folder / "net.weights";
+                       const fs::path cfg = folder / "net.cfg";
+                       read_each({[&] { refuse_foreign_weights(weights); },
+                                  [&] { is_darknet_weights(weights); },
+                                  [&] {
+                                    read_darknet_trained({cfg, weights, folder / "two.names", true, {}});
+                                  },
+                                  [&] {
+                                    read_darknet_trained({cfg, weights, {}, false, {}});
+                                  }});
+                       try {
+                         read_darknet_trained({cfg, weights, folder / "three.names", false, {}});
+                       } catch (const InputError&) {  // there are two classes
+                       }
                      }});
   targets.push_back({"names",
                      "obj.names",
@@ -278,17 +294,37 @@ std::vector<FuzzTarget> make_targets() {
                      words,
                      nothing,
                      [](const fs::path& folder) { read_darknet_names(folder / "obj.names"); }});
-  targets.push_back({"safetensors",
-                     "net.safetensors",
-                     {written([](const fs::path& file) { save_weights(file, small_network()); })},
-                     words,
-                     nothing,
-                     [](const fs::path& folder) { load_trained_model(folder / "net.safetensors"); }});
-  targets.push_back({"state", "run.state", {state()}, words, nothing, [](const fs::path& folder) {
+  targets.push_back(
+      {"safetensors", "net.safetensors", own_weights(), words, nothing, [](const fs::path& folder) {
+         refuse_foreign_weights(folder / "net.safetensors");
+         describe_weights(folder / "net.safetensors");
+         const TrainedModel trained = load_trained_model(folder / "net.safetensors");
+         // Into a network of other classes and of grey images, as fine-tuning does.
+         const Model other = parse_model(YamlDocument::parse(trained.model.yaml(), "model"),
+                                         trained.model.classes + 1, {}, 1);
+         const ParameterLayout layout(other);
+         std::vector<float> values(layout.floats());
+         ChannelSources sources;
+         for (const ParameterEntry& entry : layout.entries()) {
+           if (entry.shape.empty() || trained.layout.find(entry.name) == nullptr) continue;
+           std::vector<int>& channels = sources[entry.name];
+           for (int64_t i = 0; i < entry.shape[0]; ++i)
+             channels.push_back(i < trained.layout.find(entry.name)->shape[0] ? static_cast<int>(i) : -1);
+         }
+         load_matching_weights(folder / "net.safetensors", layout, values, sources);
+         load_matching_weights(folder / "net.safetensors", layout, values, {}, {"conv1.weight"});
+       }});
+  targets.push_back({"state", "run.state", states(), words, nothing, [](const fs::path& folder) {
                        read_state(folder / "run.state");
+                       static const std::unique_ptr<Backend> backend = make_cpu_backend();
+                       static std::vector<float> values(16);
+                       load_state(folder / "run.state", {{"values", values.data(), 16}}, "1234", *backend);
                      }});
-  targets.push_back({"run", "run.yaml", {run_yaml}, words, nothing, [](const fs::path& folder) {
-                       load_run_config(folder / "run.yaml");
+  targets.push_back({"run", "run.yaml", run_yamls(), words, nothing, [](const fs::path& folder) {
+                       const RunConfig config = load_run_config(folder / "run.yaml", {}, false);
+                       config.where("train.batch");
+                       put(folder / "again.yaml", print_config(config));
+                       compare(config, load_run_config(folder / "again.yaml", {}, false));
                      }});
   targets.push_back({"data",
                      "data.yaml",
@@ -303,13 +339,15 @@ std::vector<FuzzTarget> make_targets() {
                        }
                        put(folder / "images/classes.txt", "cat\ndog\n");
                      },
-                     [](const fs::path& folder) { read_named_data(folder / "data.yaml"); }});
-  targets.push_back({"model",
-                     "model.yaml",
-                     {read_file(source_dir() / "configs/models/demo.yaml")},
-                     words,
-                     nothing,
-                     [](const fs::path& folder) { load_model(folder / "model.yaml", 2); }});
+                     [](const fs::path& folder) {
+                       is_data(folder / "data.yaml");
+                       read_named_data(folder / "data.yaml");
+                     }});
+  targets.push_back({"model", "model.yaml", models(), words, nothing, [](const fs::path& folder) {
+                       Model model = load_model(folder / "model.yaml", 2);
+                       forward_flops(model, model.size);
+                       parse_model(YamlDocument::parse(model.yaml(), "again"), 2);
+                     }});
   targets.push_back({"yolo",
                      "labels/a.txt",
                      {"0 0.5 0.5 0.25 0.25\n1 0.25 0.75 0.5 0.125\n"},
@@ -343,12 +381,12 @@ std::vector<FuzzTarget> make_targets() {
        [](const fs::path& folder) { read_labels(folder, "kitti", "training/image_2", {"Car"}); }});
   targets.push_back(
       {"csv",
-       "t.csv",
+       "train.csv",
        {"filename,width,height,class,xmin,ymin,xmax,ymax\na.png,32,24,cat,1,2,12,20\na.png,32,24,"
         "\"d, og\",3,3,9,9\n"},
        words,
        with_image("a.png"),
-       [](const fs::path& folder) { read_labels(folder, "csv", "t.csv", {}); }});
+       [](const fs::path& folder) { read_labels(folder, "csv", "train.csv", {}); }});
   add_json_formats(targets);
   const auto darknet_files = [](const fs::path& folder) {
     prepare_image(folder / "images/a.png");
@@ -357,7 +395,10 @@ std::vector<FuzzTarget> make_targets() {
     put(folder / "obj.names", "cat\ndog\n");
     put(folder / "obj.data", "classes = 2\ntrain = train.txt\nvalid = train.txt\nnames = obj.names\n");
   };
-  const auto read_darknet = [](const fs::path& folder) { read_named_data(folder / "obj.data"); };
+  const auto read_darknet = [](const fs::path& folder) {
+    const std::string list = (folder / "train.txt").string();
+    read_each({[&] { read_named_data(folder / "obj.data"); }, [&] { read_named_data(list + ',' + list); }});
+  };
   targets.push_back(
       {"obj_data",
        "obj.data",
@@ -367,33 +408,51 @@ std::vector<FuzzTarget> make_targets() {
        read_darknet});
   targets.push_back(
       {"list", "train.txt", {"images/a.png\n./images/a.png\n"}, words, darknet_files, read_darknet});
-  targets.push_back({"onnx",
-                     "net.onnx",
-                     {onnx_file(OnnxHeads::decoded), onnx_file(OnnxHeads::nms)},
-                     words,
-                     nothing,
-                     [](const fs::path& folder) { read_onnx_metadata(folder / "net.onnx"); }});
-  targets.push_back({"metrics", "metrics.csv", {metrics_csv}, words, nothing, [](const fs::path& folder) {
-                       read_metrics_csv(folder / "metrics.csv");
+  targets.push_back({"onnx", "net.onnx", onnx_files(), words, nothing, [](const fs::path& folder) {
+                       read_onnx_metadata(folder / "net.onnx");
+                       parse_onnx_metadata(read_file(folder / "net.onnx"), "net.onnx");
+                       onnx_batch(folder / "net.onnx");
                      }});
-  targets.push_back({"search", "state/search.json", {search_json}, words, nothing, read_plan});
+  targets.push_back({"metrics", "metrics.csv", {metrics_csv}, words, nothing, [](const fs::path& folder) {
+                       const MetricsTable table = read_metrics_csv(folder / "metrics.csv");
+                       table.column("AP");
+                       table.comparable_after();
+                     }});
+  targets.push_back({"search",
+                     "state/search.json",
+                     {search_json},
+                     words,
+                     [](const fs::path& folder) { put(folder / "trials.csv", trials_csv()); },
+                     [](const fs::path& folder) {
+                       const SearchPlan plan = read_plan(folder);
+                       SearchFolder(folder, plan, "model: demo\ntrain: {}\n");
+                     }});
   targets.push_back({"trials", "trials.csv", {trials_csv()}, words, nothing, [](const fs::path& folder) {
-                       read_trials(folder / "trials.csv", searched_keys());
+                       best_of(read_trials(folder / "trials.csv", searched_keys()));
                      }});
   targets.push_back({"coco_ids", "val.json", {coco_json}, words, nothing, [](const fs::path& folder) {
                        CocoIds(folder / "val.json", {"cat", "dog"});
                      }});
-  targets.push_back({"image",
-                     "a.jpg",
-                     {encoded(".jpg", CV_8UC3), encoded(".png", CV_8UC4), encoded(".png", CV_16UC1),
-                      encoded(".bmp", CV_8UC3), encoded(".tif", CV_16UC1), encoded(".webp", CV_8UC3)},
-                     words,
-                     nothing,
-                     [](const fs::path& folder) {
-                       image_info(folder / "a.jpg");
-                       has_end_mark(folder / "a.jpg");
-                       read_image(folder / "a.jpg");
+  targets.push_back(
+      {"image", "a.jpg", images(), words, nothing, [](const fs::path& folder) {
+         const fs::path file = folder / "a.jpg";
+         read_each({[&] { image_info(file, most_pixels); }, [&] { image_size(file, most_pixels); },
+                    [&] { has_end_mark(file); }, [&] { jpeg_is_whole(read_stored(file, 0, whole_file)); },
+                    [&] { read_image(file, {}, 1, most_pixels); },
+                    [&] { read_image(file, {}, 3, most_pixels); },
+                    [&] {
+                      read_image(file, {4, 4}, 3, most_pixels);
+                    },
+                    [&] { read_darknet_image(file, 3, most_pixels); },
+                    [&] { check_pixels(file, read_stored(file, 0, whole_file), most_pixels); }});
+         read_image_window(file, {}, {4, 4, 9, 9});
+       }});
+  targets.push_back({"tar", "train/0.tar", archives(), words, nothing, [](const fs::path& folder) {
+                       read_labels(folder, "yolo", "train", {"cat", "dog"});
+                       for (const TarMember& member : tar_members(folder / "train/0.tar"))
+                         read_stored(folder / "train/0.tar" / member.name, 0, 64);
                      }});
+  add_own_files(targets);
   return targets;
 }
 
@@ -403,6 +462,17 @@ void FuzzTarget::write(const fs::path& folder, const std::string& content) const
   put(folder / file, content);
 }
 
+std::vector<std::string> FuzzTarget::found() const {
+  std::vector<fs::path> files;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(source_dir() / "tests/fuzz/corpus" / name, none))
+    files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  std::vector<std::string> contents;
+  for (const fs::path& file_found : files) contents.push_back(read_file(file_found));
+  return contents;
+}
+
 std::string FuzzTarget::input(uint64_t number) const {
   return Mutator(number, tokens).mutate(corpus[number % corpus.size()]);
 }
@@ -410,6 +480,14 @@ std::string FuzzTarget::input(uint64_t number) const {
 const std::vector<FuzzTarget>& fuzz_targets() {
   static const std::vector<FuzzTarget> targets = make_targets();
   return targets;
+}
+
+const FuzzTarget& fuzz_target(const std::string& name) {
+  if (name == planted_target().name) return planted_target();
+  for (const FuzzTarget& target : fuzz_targets()) {
+    if (target.name == name) return target;
+  }
+  throw InputError("there is no target '" + name + "'", "", "--list names them.");
 }
 
 const FuzzTarget& planted_target() {

@@ -1,4 +1,4 @@
-// What is fuzzed: each reader of users' files, with files that it takes. The files are made here.
+// What is fuzzed: each reader of users' files, with files that it takes (tests/fuzz/contents.h).
 #pragma once
 
 #include <filesystem>
@@ -23,10 +23,14 @@ struct FuzzTarget {
   void write(const std::filesystem::path& folder, const std::string& content) const;
   /// The content of input `number`.
   std::string input(uint64_t number) const;
+  /// What searches before have found to reach more of the reader, from tests/fuzz/corpus/NAME. It may refuse them.
+  std::vector<std::string> found() const;
 };
 
 /// All of them.
 const std::vector<FuzzTarget>& fuzz_targets();
+/// The one of this name, the planted one included. Throws InputError where there is none.
+const FuzzTarget& fuzz_target(const std::string& name);
 /// One that aborts, throws or waits for ever on some inputs, to test the search itself; not among the others.
 const FuzzTarget& planted_target();
 

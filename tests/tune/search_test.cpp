@@ -289,12 +289,15 @@ TEST_F(SearchOf, RefusesATableThatIsNotItsOwn) {
   const fs::path table = folder_ / "out/trials.csv";
   const auto other = choose_keys({"optimizer.rate", "augment.hue"});
   EXPECT_THROW(read_trials(table, other), InputError);
-  write_atomically(table, read_file(table) + "2,0,zero\n");
-  try {
-    read_trials(table, setup_.keys);
-    FAIL();
-  } catch (const InputError& e) {
-    EXPECT_NE(std::string(e.what()).find("trials.csv:4"), std::string::npos) << e.what();
+  const std::string whole = read_file(table), row = whole.substr(whole.rfind('\n', whole.size() - 2) + 1);
+  for (const std::string& broken : {std::string("2,0,zero\n"), "1e300" + row.substr(row.find(','))}) {
+    write_atomically(table, whole + broken);
+    try {
+      read_trials(table, setup_.keys);
+      FAIL() << broken;
+    } catch (const InputError& e) {
+      EXPECT_NE(std::string(e.what()).find("trials.csv:4"), std::string::npos) << e.what();
+    }
   }
 }
 

@@ -34,10 +34,10 @@ nlohmann::json to_json(const StepState& s) {
 StepState state_from(const nlohmann::json& json) {
   StepState s;
   s.loss_scale = json.at("loss_scale").get<float>();
-  s.good_steps = json.at("good_steps").get<int32_t>();
-  s.skips_in_a_row = json.at("skips_in_a_row").get<int32_t>();
-  s.applied = json.at("applied").get<int64_t>();
-  s.skipped = json.at("skipped").get<int64_t>();
+  s.good_steps = whole_number<int32_t>(json.at("good_steps"));
+  s.skips_in_a_row = whole_number<int32_t>(json.at("skips_in_a_row"));
+  s.applied = whole_number<int64_t>(json.at("applied"));
+  s.skipped = whole_number<int64_t>(json.at("skipped"));
   const auto losses = json.at("losses").get<std::array<double, 6>>();
   s.sums = {losses[0], losses[1], losses[2], losses[3], losses[4], losses[5]};
   if (json.contains("gradients")) {  // earlier versions did not write it
@@ -84,33 +84,33 @@ nlohmann::json to_json(const Progress& p) {
 /// Plans and times; of a state of an earlier version, the one plan that it made and kept.
 void read_plans(const nlohmann::json& json, Progress& p) {
   if (!json.contains("plans")) {
-    const auto planned = json.at("planned").get<int64_t>();
+    const auto planned = whole_number<int64_t>(json.at("planned"));
     if (planned == 0) return;
     p.plans = {{0, planned}};
     p.times.used = -1;
     return;
   }
-  for (const auto& plan : json.at("plans").get<std::vector<std::array<int64_t, 2>>>())
-    p.plans.push_back({plan[0], plan[1]});
+  for (const auto& plan : json.at("plans"))
+    p.plans.push_back({whole_number<int64_t>(plan.at(0)), whole_number<int64_t>(plan.at(1))});
   const auto times = json.at("times").get<std::array<double, 3>>();
   p.times = {times[0], times[1], times[2]};
 }
 
 Progress progress_from(const nlohmann::json& json) {
   Progress p;
-  p.epoch = json.at("epoch").get<uint64_t>();
-  p.step = json.at("step").get<uint64_t>();
-  p.iteration = json.at("iteration").get<int64_t>();
+  p.epoch = whole_number<uint64_t>(json.at("epoch"));
+  p.step = whole_number<uint64_t>(json.at("step"));
+  p.iteration = whole_number<int64_t>(json.at("iteration"));
   p.best_score = json.at("best_score").get<double>();
-  p.best_epoch = json.at("best_epoch").get<int>();
-  p.evaluations_since_best = json.at("evaluations_since_best").get<int>();
+  p.best_epoch = whole_number<int>(json.at("best_epoch"));
+  p.evaluations_since_best = whole_number<int>(json.at("evaluations_since_best"));
   read_plans(json, p);
-  p.input_stage = json.value("input_stage", -1);
+  p.input_stage = json.contains("input_stage") ? whole_number<int>(json.at("input_stage")) : -1;
   p.static_over = json.value("static_over", false);
   if (json.contains("kept")) {  // earlier versions wrote none of these
     p.recent_scores = json.at("recent_scores").get<std::vector<double>>();
     for (const auto& one : json.at("kept"))
-      p.kept.push_back({one.at("iteration").get<int64_t>(), one.at("score").get<double>()});
+      p.kept.push_back({whole_number<int64_t>(one.at("iteration")), one.at("score").get<double>()});
     p.averaged = json.at("averaged").get<bool>();
     p.averaged_score = json.at("averaged_score").get<double>();
   }
@@ -125,8 +125,8 @@ nlohmann::json to_json(const SplitFingerprint& print) {
 }
 
 SplitFingerprint fingerprint_from(const nlohmann::json& json) {
-  return {json.at("images").get<int64_t>(), json.at("objects").get<int64_t>(),
-          json.at("hash").get<uint64_t>()};
+  return {whole_number<int64_t>(json.at("images")), whole_number<int64_t>(json.at("objects")),
+          whole_number<uint64_t>(json.at("hash"))};
 }
 
 /// Hashes of the arrays by name, so that their order in the file does not matter.

@@ -135,6 +135,9 @@ TEST_F(Recognize, WrongUltralyticsYamlsAreRefusedWithTheirLines) {
   };
   EXPECT_TRUE(
       contains(said("train: images/train\nnc: 2\nnames: [bolt]\n"), "d.yaml:2: 'nc' is 2, but there are 1"));
+  EXPECT_TRUE(
+      contains(said("train: images/train\nnc: 2000000000\n"),
+               "d.yaml:2: 'nc' is 2000000000, and there are no names. List the classes under names."));
   EXPECT_TRUE(contains(said("train: images/trian\nnames: [bolt]\n"), "d.yaml:1: 'train' names images/trian"));
   const std::string missing =
       said("path: gone\ntrain: x\nnames: [bolt]\ndownload: |\n  import os\n  os.x()\n");

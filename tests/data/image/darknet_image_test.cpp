@@ -1,6 +1,9 @@
 #include "data/image/darknet_image.h"
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -109,6 +112,34 @@ TEST(DarknetImage, IsReadUprightAndNearToWhatOtherDecodersSay) {
   std::filesystem::resize_file(folder / "a.jpg", std::filesystem::file_size(folder / "a.jpg") / 2);
   EXPECT_THROW(read_darknet_image(folder / "a.jpg"), ImageError) << "it would be half grey";
   std::filesystem::remove_all(folder);
+}
+
+// stb_image 2.27 writes past its arrays for these.
+TEST(DarknetImage, AJpegWithMoreSymbolsInATableThanThereAreIsRefused) {
+  const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "long_table.jpg";
+  std::vector<uint8_t> whole;
+  ASSERT_TRUE(cv::imencode(".jpg", noise(16, 16), whole));
+  const auto refusal = [&](const std::vector<uint8_t>& bytes) -> std::string {
+    std::ofstream(file, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    try {
+      read_darknet_image(file);
+    } catch (const ImageError& error) {
+      return error.detail();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(whole), "");
+  const std::vector<uint8_t> marker{0xFF, 0xC4};
+  const auto table = std::search(whole.begin(), whole.end(), marker.begin(), marker.end());
+  ASSERT_NE(table, whole.end());
+  std::vector<uint8_t> first = whole, behind_the_pixels = whole;
+  std::fill_n(first.begin() + (table - whole.begin()) + 5, 16, uint8_t{255});
+  EXPECT_EQ(refusal(first), "one of its Huffman tables has more than 256 symbols");
+  std::vector<uint8_t> segment{0xFF, 0xC4, 0, 19, 0};
+  segment.insert(segment.end(), 16, 17);
+  behind_the_pixels.insert(behind_the_pixels.end() - 2, segment.begin(), segment.end());
+  EXPECT_EQ(refusal(behind_the_pixels), "one of its Huffman tables has more than 256 symbols");
 }
 
 TEST(DarknetImage, ARectangularInputHasItsOwnHeightAndWidth) {

@@ -12,16 +12,6 @@ namespace {
 
 using namespace image_files;
 
-// PNG's checksum (ISO 3309).
-uint32_t crc32(const Bytes& bytes) {
-  uint32_t crc = ~0U;
-  for (const uint8_t byte : bytes) {
-    crc ^= byte;
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320U : 0);
-  }
-  return ~crc;
-}
-
 // The eight orientations by their definition in EXIF 2.3: where the stored row 0 and column 0 are shown.
 cv::Mat shown(const cv::Mat& stored, int orientation) {
   const bool transposed = orientation >= 5;
@@ -149,13 +139,7 @@ TEST(ImageHeader, SizeComesFromTheHeaderAlone) {
 
 TEST(ImageHeader, PngWithExifIsShownUpright) {
   const cv::Mat stored = gradient(33, 21);
-  Bytes png = encode(".png", stored);
-  const Bytes block = exif(8, false);
-  Bytes chunk{0, 0, 0, static_cast<uint8_t>(block.size()), 'e', 'X', 'I', 'f'};
-  chunk.insert(chunk.end(), block.begin(), block.end());
-  const uint32_t checksum = crc32({chunk.begin() + 4, chunk.end()});
-  for (const int shift : {24, 16, 8, 0}) chunk.push_back(static_cast<uint8_t>(checksum >> shift));
-  png.insert(png.begin() + 33, chunk.begin(), chunk.end());
+  const Bytes png = with_png_exif(encode(".png", stored), exif(8, false));
   const fs::path file = write("a.png", png);
   EXPECT_EQ(parse_image_header(png)->orientation, 8);
   EXPECT_EQ(image_size(file), cv::Size(21, 33));
@@ -164,16 +148,8 @@ TEST(ImageHeader, PngWithExifIsShownUpright) {
 
 TEST(ImageHeader, WebpWithExifIsShownUpright) {
   const cv::Mat stored = gradient(36, 24);
-  const Bytes simple = encode(".webp", stored, {cv::IMWRITE_WEBP_QUALITY, 101});
-  Bytes extended{'R', 'I', 'F', 'F', 0, 0, 0, 0, 'W', 'E', 'B', 'P', 'V', 'P', '8',
-                 'X', 10,  0,   0,   0, 8, 0, 0, 0,   35,  0,   0,   23,  0,   0};
-  extended.insert(extended.end(), simple.begin() + 12, simple.end());
-  const Bytes block = exif(6, true);
-  extended.insert(extended.end(), {'E', 'X', 'I', 'F', static_cast<uint8_t>(block.size()), 0, 0, 0});
-  extended.insert(extended.end(), block.begin(), block.end());
-  const size_t riff = extended.size() - 8;
-  extended[4] = static_cast<uint8_t>(riff);
-  extended[5] = static_cast<uint8_t>(riff >> 8);
+  const Bytes extended =
+      with_webp_exif(encode(".webp", stored, {cv::IMWRITE_WEBP_QUALITY, 101}), {36, 24}, exif(6, true));
   const fs::path file = write("a.webp", extended);
   EXPECT_EQ(image_size(file), cv::Size(24, 36));
   EXPECT_EQ(largest_difference(read_image(file), shown(rgb(stored), 6)), 0);

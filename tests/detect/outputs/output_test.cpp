@@ -142,6 +142,9 @@ TEST_F(Outputs, AnnotationsSayTheIds) {
   EXPECT_THROW(CocoIds(file, {"dgo"}), InputError);
   std::ofstream(folder_ / "no.json") << "[1, 2";
   EXPECT_THROW(CocoIds(folder_ / "no.json", names_), InputError);
+  // A conversion of this number has no defined result.
+  write_atomically(file, R"({"images": [{"id": 1e300, "file_name": "a.jpg"}], "categories": []})");
+  EXPECT_THROW(CocoIds(file, {}), InputError);
 }
 
 TEST_F(Outputs, DarknetsResultCountsFramesFromOneWithSixDecimalsAndCutsNoBox) {

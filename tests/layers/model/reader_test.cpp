@@ -292,6 +292,11 @@ TEST(Model, RefusesWhatIsNotWrittenAsAModel) {
   expect_refused("blocks: [a]\n" + head + "layers:\n" + end, "1", "'blocks' must be a mapping");
   expect_refused("blocks:\n  again: {layers: [again: {}]}\n" + head + "layers:\n  - again: {}\n" + end, "2",
                  "blocks are nested more than 8 deep. Does a block use itself?");
+  expect_refused(
+      "blocks:\n  a: {layers: [b: {repeat: 1000}]}\n  b: {layers: [c: {repeat: 1000}]}\n"
+      "  c: {layers: [conv: {filters: 1}]}\n" +
+          head + "layers:\n  - a: {repeat: 1000}\n" + end,
+      "4", "the model has more than 10000 layers. Do blocks repeat each other?");
   const auto block_of = [&](const std::string& filters) {
     return "blocks:\n  block: {parameters: [filters], layers: [conv: {filters: " + filters + "}]}\n" + head +
            "layers:\n  - block: {filters: 9}\n" + end;
@@ -299,6 +304,8 @@ TEST(Model, RefusesWhatIsNotWrittenAsAModel) {
   EXPECT_EQ(refusal(block_of("$filters * 2 / 3")), "accepted");
   expect_refused(block_of("$filters / 2"), "2", "'$filters / 2' is not a whole number");
   expect_refused(block_of("$filters / 0"), "2", "is not a whole number");
+  expect_refused(block_of("$filters * 99999999 * 99999999"), "2",
+                 "'$filters * 99999999 * 99999999' is too large");
   expect_refused(block_of("$filter"), "2", "uses 'filter', which is not a parameter of this block");
   std::string anchors = "[1, 1]";
   for (int i = 1; i <= max_anchors; ++i) anchors += ", [1, 1]";

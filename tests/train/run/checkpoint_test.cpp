@@ -207,6 +207,28 @@ TEST(State, OfAVersionWithoutChecksumIsRead) {
   EXPECT_FALSE(state.best || state.train || state.val);
 }
 
+// A conversion of such numbers has no defined result, and gives the smallest one on x86.
+TEST(State, WithNumbersThatAreNotWholeOrDoNotFitIsRefused) {
+  const auto backend = make_cpu_backend();
+  std::vector<float> a{1};
+  const fs::path file = temporary("other_numbers.safetensors");
+  save_state(file, state_after(7), {{"a", a.data(), 1}}, *backend);
+  const auto metadata = SafetensorsReader(file).metadata();
+  for (const char* place :
+       {"/epoch", "/step", "/iteration", "/best_epoch", "/evaluations_since_best", "/input_stage",
+        "/state/good_steps", "/state/skips_in_a_row", "/state/applied", "/state/skipped"}) {
+    for (const double number : {1e300, 0.5}) {
+      auto changed = metadata;
+      auto progress = nlohmann::json::parse(changed.at("progress"));
+      progress.at(nlohmann::json::json_pointer(place)) = number;
+      changed["progress"] = progress.dump();
+      changed.erase("checksum");
+      write_safetensors(file, std::vector<SafetensorsEntry>{{"a", {1}, a.data()}}, changed);
+      EXPECT_THROW(read_state(file), InputError) << place << ' ' << number;
+    }
+  }
+}
+
 /// What a version that planned once wrote.
 RunState state_of_one_plan(int64_t planned) {
   const auto backend = make_cpu_backend();
