@@ -81,7 +81,7 @@ class DarknetGolden : public ::testing::Test {
       SCOPED_TRACE(darknets_[i].at("filename"));
       EXPECT_EQ(ours[i].at("frame_id"), darknets_[i].at("frame_id"));
       EXPECT_EQ(fs::path(ours[i].at("filename").get<std::string>()).filename().string(),
-                darknets_[i].at("filename"));
+                darknets_[i].at("filename").get<std::string>());
       EXPECT_EQ(names_by_class(ours[i]), names_by_class(darknets_[i]));
       const std::vector<Found> here = found_in(ours[i]), there = found_in(darknets_[i]);
       EXPECT_EQ(here.size(), there.size());
