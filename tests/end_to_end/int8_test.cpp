@@ -92,7 +92,7 @@ TEST_F(Int8, MaxLossSaysWhatEachLayerCostsAndBrings) {
   const TrainedModel written = load_trained_model(run_.folder() / "weights_int8.safetensors");
   for (const auto& layer : report["layers"]) {
     for (size_t i = 0; i < written.model.layers.size(); ++i) {
-      if (written.model.layers[i].name != layer["name"]) continue;
+      if (written.model.layers[i].name != layer["name"].get<std::string>()) continue;
       EXPECT_EQ(written.model.quantization[i].weight_scales.empty(), layer["precision"] == "fp32") << layer;
     }
   }
