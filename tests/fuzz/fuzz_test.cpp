@@ -13,6 +13,7 @@ namespace fs = std::filesystem;
 
 TEST(Fuzz, EveryReaderTakesItsCorpusAndRefusesSomeOfWhatIsBroken) {
   const fs::path root = fs::path(::testing::TempDir()) / "fuzz";
+  size_t kept = 0;
   for (const FuzzTarget& target : fuzz_targets()) {
     SCOPED_TRACE(target.name);
     const fs::path folder = root / target.name;
@@ -23,6 +24,7 @@ TEST(Fuzz, EveryReaderTakesItsCorpusAndRefusesSomeOfWhatIsBroken) {
       EXPECT_NO_THROW(target.read(folder));
     }
     for (const std::string& content : target.found()) {
+      ++kept;
       target.write(folder, content);
       try {
         target.read(folder);
@@ -45,6 +47,7 @@ TEST(Fuzz, EveryReaderTakesItsCorpusAndRefusesSomeOfWhatIsBroken) {
     }
     EXPECT_GT(refused, 0);
   }
+  EXPECT_GT(kept, 0u) << "tests/fuzz/corpus was not read";
   fs::remove_all(root);
 }
 
