@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <limits>
 #include <span>
-#include <sstream>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -44,18 +43,23 @@ double parse_cell(const std::string& cell, const std::string& where) {
   return value;
 }
 
-MetricsTable parse(std::string text, const std::string& file) {
-  text.resize(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n'));
-  std::istringstream lines(text);
-  std::string line;
+/// Of more than `most` rows every second, third, … and those with an evaluation.
+MetricsTable parse(std::string_view text, const std::string& file,
+                   int64_t most = std::numeric_limits<int64_t>::max()) {
+  const int64_t every = 1 + std::count(text.begin(), text.end(), '\n') / most;
   MetricsTable table;
-  for (int number = 1; std::getline(lines, line); ++number) {
+  int AP = -1;
+  int64_t number = 0;
+  for (size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string_view::npos; at = end + 1) {
+    ++number;
+    const std::string line(text.substr(at, end - at));
     const std::string where = file + ":" + std::to_string(number);
     const auto fields = csv_fields(line);
     if (!fields) throw InputError("a quote in this line has no end", where);
     const std::vector<std::string>& cells = *fields;
     if (number == 1) {
       table.columns = cells;
+      AP = table.column("AP");
       continue;
     }
     if (cells.size() != table.columns.size()) {
@@ -63,7 +67,9 @@ MetricsTable parse(std::string text, const std::string& file) {
                        where);
     }
     std::vector<double>& row = table.rows.emplace_back();
+    row.reserve(cells.size());
     for (const std::string& cell : cells) row.push_back(parse_cell(cell, where));
+    if (number % every != 0 && (AP < 0 || std::isnan(row[AP]))) table.rows.pop_back();
   }
   if (table.columns.empty() || table.columns[0] != "epoch") {
     throw InputError("not a table of metrics: its first column is not 'epoch'", file);
@@ -101,7 +107,7 @@ MetricsTable read_metrics_csv(const std::filesystem::path& file) {
         "{}: the rows from line {} on are zeros: the machine stopped before they were on the disk. They are left out.",
         file.string(), 1 + std::count(text.begin(), text.end(), '\n'));
   }
-  return parse(std::move(text), file.string());
+  return parse(text, file.string());
 }
 
 MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns)
@@ -134,8 +140,9 @@ void MetricsCsv::add(double epoch, const std::vector<double>& values) {
   text_ += row_line(epoch, values);
 }
 
-MetricsTable MetricsCsv::table() const {
-  return parse(text_, file_.string());
+MetricsTable MetricsCsv::for_drawing() const {
+  constexpr int64_t most = 4096;
+  return parse(text_, file_.string(), most);
 }
 
 void MetricsCsv::save() {

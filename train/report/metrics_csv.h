@@ -38,8 +38,9 @@ class MetricsCsv {
 
   /// One value per column; NaN leaves the cell empty. Written by save().
   void add(double epoch, const std::vector<double>& values);
-  /// The table with all rows, written or not.
-  MetricsTable table() const;
+  /// The table, written or not, as curves are drawn of it: of a long run with fewer of the rows between evaluations than
+  /// there are, since a plot is narrower than that and a run's memory must not grow with its length.
+  MetricsTable for_drawing() const;
   /// Writes what is not yet in the file. Throws InputError when that fails.
   void save();
 

@@ -78,6 +78,17 @@ TEST(MetricsCsv, ResumeWithoutATableStartsOne) {
   EXPECT_EQ(read_file(file), "epoch,loss\n");
 }
 
+TEST(MetricsCsv, IsDrawnWithFewerRowsOfALongRunButWithEachEvaluation) {
+  MetricsCsv csv(fresh_file("long"), {"loss", "AP"});
+  for (int epoch = 1; epoch <= 20000; ++epoch) csv.add(epoch, {1, epoch % 1001 == 0 ? 0.5 : NAN});
+  const MetricsTable table = csv.for_drawing();
+  EXPECT_GT(std::ssize(table.rows), 3000);
+  EXPECT_LT(std::ssize(table.rows), 4200);
+  int evaluations = 0;
+  for (const auto& row : table.rows) evaluations += !std::isnan(row[2]);
+  EXPECT_EQ(evaluations, 20000 / 1001);
+}
+
 TEST(MetricsCsv, RefusesATableWithColumnsThatWouldBeLost) {
   const auto file = fresh_file("other");
   std::ofstream(file) << "epoch,loss,mood\n1,1,2\n";
@@ -106,7 +117,7 @@ TEST(MetricsCsv, WritesTheRowsThatCouldNotBeWrittenBeforeTheNext) {
   std::filesystem::create_directory(file);  // a folder in the file's place
   csv.add(2, {3});
   EXPECT_THROW(csv.save(), InputError);
-  EXPECT_EQ(csv.table().rows.size(), 2u);
+  EXPECT_EQ(csv.for_drawing().rows.size(), 2u);
   std::filesystem::remove(file);
   std::filesystem::rename(away, file);
   csv.add(3, {2});
@@ -143,7 +154,7 @@ TEST(MetricsCsv, KeepsWhatClassesAreCalled) {
   EXPECT_EQ(read_file(file), "epoch,AP,\"ap_traffic light, \"\"red\"\"\"\n1,0.5,0.25\n");
   const MetricsTable table = read_metrics_csv(file);
   EXPECT_EQ(table.column(name), 2);
-  EXPECT_EQ(MetricsCsv(file, {"AP", name}, 1).table().rows, table.rows) << "as a resumed run goes on with it";
+  EXPECT_EQ(MetricsCsv(file, {"AP", name}, 1).for_drawing().rows, table.rows) << "as a resumed run goes on with it";
   std::filesystem::remove(file);
 }
 
