@@ -61,7 +61,7 @@ bool find_rate(const TuneOptions& options, int steps) {
     log::result(
         "Suggested: optimizer.rate {:g}, a third of the rate where the smoothed loss is least ({:.2g}). The "
         "configuration has {:g}. To train with it, add --set optimizer.rate={:g} to brightnet train.",
-        suggestion->rate, suggestion->minimum, run.config.optimizer.rate, suggestion->rate);
+        suggestion->rate, suggestion->minimum, run.config.optimizer.rate.value(), suggestion->rate);
   } else {
     log::warn(
         "The loss did not fall at any rate: check the labels (brightnet data check), or take more --steps.");

@@ -128,10 +128,11 @@ void check_memory(const RunConfig& config, const Model& model, Backend& backend,
         "Neither a micro-batch of 1 nor a smaller input would fit alone: free some memory, or combine "
         "--set train.micro_batch=1 with a smaller train.size");
   };
-  require_memory(fmt::format("training '{}' with a micro-batch of {} at {} pixels in {}", model.name,
-                             config.train.micro_batch, std::max_element(sizes.begin(), sizes.end())->text(),
-                             enum_name(config.train.precision)),
-                 need, backend, remedy, processes);
+  require_memory(
+      fmt::format("training '{}' with a micro-batch of {} at {} pixels in {}", model.name,
+                  config.train.micro_batch.value(), std::max_element(sizes.begin(), sizes.end())->text(),
+                  enum_name(config.train.precision)),
+      need, backend, remedy, processes);
 }
 
 }  // namespace brightnet
