@@ -1,6 +1,7 @@
 // Weights, the detector, frames of files and videos, and pictures with boxes.
 #include "brightnet/detector.h"
 
+#include <algorithm>
 #include <optional>
 
 #include <nanobind/stl/filesystem.h>
