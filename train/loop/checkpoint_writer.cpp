@@ -78,15 +78,16 @@ void CheckpointWriter::save(const Progress& progress, bool last) {
 }
 
 void CheckpointWriter::save_last(const Progress& progress) {
-  write_weights(setup_.folder.last(), step_.averaged_parameters(), last_metrics(), progress);
+  write_weights(setup_.folder.last(), step_.averaged_parameters(), progress.evaluation, progress);
 }
 
 void CheckpointWriter::save_best(const Progress& progress) {
-  write_weights(setup_.folder.best(), step_.averaged_parameters(), last_metrics(), progress);
+  write_weights(setup_.folder.best(), step_.averaged_parameters(), progress.evaluation, progress);
 }
 
-void CheckpointWriter::save_snapshot(const Progress& progress, const Metrics* metrics) {
-  write_weights(setup_.folder.snapshot(progress.epoch), step_.averaged_parameters(), metrics, progress);
+void CheckpointWriter::save_snapshot(const Progress& progress) {
+  write_weights(setup_.folder.snapshot(progress.epoch), step_.averaged_parameters(), progress.evaluation,
+                progress);
 }
 
 void CheckpointWriter::keep_set(const Progress& progress) {
@@ -109,7 +110,7 @@ std::vector<float> CheckpointWriter::values_of_model(std::vector<float> values,
 }
 
 void CheckpointWriter::write_weights(const std::filesystem::path& file, std::vector<float> values,
-                                     const Metrics* metrics, const Progress& progress) {
+                                     const LastEvaluation& evaluation, const Progress& progress) {
   const auto trained = std::make_shared<TrainedModel>(
       TrainedModel{.model = setup_.model,
                    .classes = setup_.train.classes,
@@ -123,9 +124,9 @@ void CheckpointWriter::write_weights(const std::filesystem::path& file, std::vec
   trained->values = values_of_model(std::move(values), trained->layout);
   if (const TileOptions& tiles = setup_.config.data.tiles)
     trained->training["tiles"] = fmt::format("{},{:g}", tiles.size, tiles.overlap);
-  if (metrics && metrics->AP != no_truths) {
-    trained->training["AP"] = std::to_string(metrics->AP);
-    trained->training["AP50"] = std::to_string(metrics->AP50);
+  if (evaluation.iteration == progress.iteration && evaluation.AP != no_truths) {
+    trained->training["AP"] = std::to_string(evaluation.AP);
+    trained->training["AP50"] = std::to_string(evaluation.AP50);
   }
   setup_.files.write(file, trained->values.size() * sizeof(float),
                      [file, trained] { save_weights(file, *trained); });
@@ -153,7 +154,10 @@ void CheckpointWriter::offer_average(std::vector<float> values, const Metrics& m
   }
   progress.averaged_score = average;
   log::info("{}more than the best of them ({:.4f}): it is kept as well.", compared, best);
-  if (leads) write_weights(setup_.folder.averaged(), std::move(values), &metrics, progress);
+  if (leads) {
+    write_weights(setup_.folder.averaged(), std::move(values), {progress.iteration, metrics.AP, metrics.AP50},
+                  progress);
+  }
 }
 
 }  // namespace brightnet

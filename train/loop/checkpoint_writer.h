@@ -34,8 +34,8 @@ class CheckpointWriter {
   void save_last(const Progress& progress);
   /// Writes the weights of now as the best.
   void save_best(const Progress& progress);
-  /// Keeps the weights of now, after an epoch, with what its evaluation found, if it had one (train.save_epochs).
-  void save_snapshot(const Progress& progress, const Metrics* metrics);
+  /// Keeps the weights of now, after an epoch (train.save_epochs).
+  void save_snapshot(const Progress& progress);
   /// Keeps the weights of now if `progress` lists them among the best evaluations'.
   void keep_set(const Progress& progress);
 
@@ -49,9 +49,9 @@ class CheckpointWriter {
 
  private:
   std::vector<float> values_of_model(std::vector<float> values, const ParameterLayout& layout) const;
-  void write_weights(const std::filesystem::path& file, std::vector<float> values, const Metrics* metrics,
-                     const Progress& progress);
-  const Metrics* last_metrics() const { return validation_.last() ? &*validation_.last() : nullptr; }
+  /// With what the evaluation found, if it is of these weights.
+  void write_weights(const std::filesystem::path& file, std::vector<float> values,
+                     const LastEvaluation& evaluation, const Progress& progress);
 
   const TrainingSetup& setup_;
   const ParameterLayout& layout_;

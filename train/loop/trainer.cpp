@@ -324,7 +324,7 @@ bool Trainer::end_epoch(const std::stop_token& stop) {
   // Before the state is saved: a run that resumes behind this epoch has its snapshot.
   if (const int every = setup_.config.train.save_epochs;
       leads() && every > 0 && progress_.epoch % static_cast<uint64_t>(every) == 0)
-    checkpoints_.save_snapshot(progress_, metrics ? &*metrics : nullptr);
+    checkpoints_.save_snapshot(progress_);
   step_.optimizer().clear_sums();
   ranks_.begin_epoch();
   progress_.state.sums = {};

@@ -95,6 +95,7 @@ double Validation::score(const Metrics& metrics) const {
 // Without ground truth in the validation split, no score is better than another, and the newest weights are
 // kept as the best.
 bool Validation::record_score(const Metrics& metrics, Progress& progress) {
+  progress.evaluation = {progress.iteration, metrics.AP, metrics.AP50};
   std::vector<double>& recent = progress.recent_scores;
   recent.push_back(score(metrics));
   const auto window = static_cast<size_t>(config_.evaluate.smooth);
@@ -118,6 +119,7 @@ void Validation::begin_anew(Progress& progress) {
   progress.best_score = -1;
   progress.best_epoch = 0;
   progress.evaluations_since_best = 0;
+  progress.evaluation = {};
   best_.reset();
   last_.reset();
 }

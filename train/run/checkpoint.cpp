@@ -68,6 +68,7 @@ nlohmann::json to_json(const Progress& p) {
           {"best_score", p.best_score},
           {"best_epoch", p.best_epoch},
           {"evaluations_since_best", p.evaluations_since_best},
+          {"last_evaluation", {p.evaluation.iteration, p.evaluation.AP, p.evaluation.AP50}},
           {"recent_scores", p.recent_scores},
           {"kept", to_json(p.kept)},
           {"averaged", p.averaged},
@@ -113,6 +114,10 @@ Progress progress_from(const nlohmann::json& json) {
       p.kept.push_back({whole_number<int64_t>(one.at("iteration")), one.at("score").get<double>()});
     p.averaged = json.at("averaged").get<bool>();
     p.averaged_score = json.at("averaged_score").get<double>();
+  }
+  if (json.contains("last_evaluation")) {  // earlier versions did not write it
+    const nlohmann::json& last = json.at("last_evaluation");
+    p.evaluation = {whole_number<int64_t>(last.at(0)), last.at(1).get<double>(), last.at(2).get<double>()};
   }
   const auto sums = json.at("sums").get<std::array<double, 5>>();
   p.sums = {sums[0], sums[1], sums[2], sums[3], sums[4]};

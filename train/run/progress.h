@@ -63,6 +63,16 @@ struct KeptSet {
   bool operator==(const KeptSet&) const = default;
 };
 
+/// What the last evaluation of the run's own weights found.
+struct LastEvaluation {
+  /// Optimizer steps of the run when it was made; −1: there was none.
+  int64_t iteration = -1;
+  double AP = 0;
+  double AP50 = 0;
+
+  bool operator==(const LastEvaluation&) const = default;
+};
+
 /// How far a run has come.
 struct Progress {
   /// The current epoch, from 0.
@@ -76,6 +86,8 @@ struct Progress {
   /// The best epoch, from 1; 0: none.
   int best_epoch = 0;
   int evaluations_since_best = 0;
+  /// Written with the weights that it is of, also by a process that did not make it.
+  LastEvaluation evaluation;
   /// All plans so far, in order. The last one is in force; the schedule and the last part without mosaic
   /// follow from all of them. None without train.minutes, or while nothing is known of the run's speed.
   std::vector<Plan> plans;

@@ -42,6 +42,7 @@ void expect_equal(const Progress& actual, const Progress& expected) {
   EXPECT_EQ(actual.times.used, expected.times.used);
   EXPECT_EQ(actual.times.evaluation, expected.times.evaluation);
   EXPECT_EQ(actual.times.evaluated_at, expected.times.evaluated_at);
+  EXPECT_EQ(actual.evaluation, expected.evaluation);
   EXPECT_EQ(actual.recent_scores, expected.recent_scores);
   EXPECT_EQ(actual.kept, expected.kept);
   EXPECT_EQ(actual.averaged, expected.averaged);
@@ -80,6 +81,7 @@ TEST(State, ComesBackToTheLastBit) {
       .best_score = 0.1 + 0.2,
       .best_epoch = 2,
       .evaluations_since_best = 4,
+      .evaluation = {.iteration = 1234567890121, .AP = 0.1 + 0.6, .AP50 = 0.1 + 0.3},
       .plans = {{20, 1234567890455}, {21, 1234567890456}},
       .times = {.used = 0.1 + 0.5, .evaluation = 11.6, .evaluated_at = 12.7},
       .recent_scores = {0.1, 0.7},
@@ -265,7 +267,7 @@ TEST(State, OfAVersionThatKeptNoScoresIsRead) {
   save_state(file, before, {{"a", a.data(), 2}}, *backend);
   auto metadata = SafetensorsReader(file).metadata();
   auto progress = nlohmann::json::parse(metadata.at("progress"));
-  for (const char* key : {"kept", "recent_scores", "averaged", "averaged_score"})
+  for (const char* key : {"kept", "recent_scores", "averaged", "averaged_score", "last_evaluation"})
     ASSERT_EQ(progress.erase(key), 1u) << key;
   ASSERT_EQ(progress.at("state").erase("gradients"), 1u);
   metadata["progress"] = progress.dump();

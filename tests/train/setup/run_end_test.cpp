@@ -131,6 +131,8 @@ TEST(RunEnd, HasItsStateBeforeTheAverageOfTheBestWeightsIsTried) {
   EXPECT_TRUE(again.over() && again.average_due());
   EXPECT_EQ(again.run(), TrainingEnd::finished);
   EXPECT_EQ(detections, -1000 + of_two_evaluations / 2) << "the average is evaluated";
+  const auto last = load_trained_model(run.folder.last()).training;
+  EXPECT_TRUE(last.contains("AP")) << "what the process that ended had found of the last weights";
 }
 
 TEST(RunEnd, ComparesTrainingPicturesNotTheirTilesWithValidation) {
