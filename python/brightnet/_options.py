@@ -32,7 +32,7 @@ def _text(value: object) -> str:
 def settings(function: Callable[..., Any], given: Mapping[str, object]) -> list[str]:
     """The assignments for `train.minutes` and the like; other keywords are mistakes, and the nearest one is named."""
     for word in given:
-        if "." not in word:
+        if "." not in word and word not in _brightnet.config_keys():
             raise _brightnet.InputError(_unknown(function, word))
     return [f"{key}={_text(value)}" for key, value in given.items()]
 

@@ -233,9 +233,10 @@ def test_values_of_every_type_reach_the_configuration(data, tmp_path):
         out=tmp_path / "run",
         **{**SHORT, "epochs": 1, "size": (64, 96)},
         **{"augment.mosaic": 0, "augment.flip": 0.25, "data.classes": ["circle", "square"], "train.save_every": 5},
+        name="shapes",
     )
     config = (run.folder / "config.yaml").read_text()
-    for line in (r"mosaic: 0\b", r"flip: 0.25\b", r"classes: \[circle, square\]", r"size: (\[64, 96\]|64x96)"):
+    for line in (r"name: shapes\b", r"mosaic: 0\b", r"flip: 0.25\b", r"classes: \[circle, square\]", r"size: (\[64, 96\]|64x96)"):
         assert re.search(line, config), (line, config)
 
 
