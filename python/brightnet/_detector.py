@@ -115,7 +115,7 @@ class Detector:
     cannot be used.
     """
 
-    @_options.names_nearest
+    @_options.checked
     def __init__(
         self,
         weights: StrPath | _brightnet.Weights,

@@ -13,7 +13,7 @@ from brightnet import _brightnet, _options
 StrPath = Union[str, "os.PathLike[str]"]
 
 
-@_options.names_nearest
+@_options.checked
 def open_weights(
     weights: StrPath | _brightnet.Weights,
     *,
@@ -35,6 +35,7 @@ def models() -> list[dict[str, Any]]:
     return cast("list[dict[str, Any]]", json.loads(_brightnet.describe_models())["models"])
 
 
+@_options.checked
 def memory(
     model: StrPath,
     *,
@@ -70,7 +71,7 @@ def _refuse_to_replace(file: pathlib.Path, replace: bool, ours: bool) -> None:
         raise _brightnet.InputError(f"{file}: this file exists. Name another with out, or give replace=True.")
 
 
-@_options.names_nearest
+@_options.checked
 def export(
     weights: StrPath | _brightnet.Weights,
     format: Literal["onnx", "darknet"] = "onnx",
@@ -108,7 +109,7 @@ def export(
     return file
 
 
-@_options.names_nearest
+@_options.checked
 def prune(
     weights: StrPath,
     out: StrPath,
