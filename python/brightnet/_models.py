@@ -95,8 +95,12 @@ def export(
     if ending is None:
         raise _brightnet.InputError(f"there is no format '{format}' to export to. There are onnx and darknet.")
     opened = open_weights(weights)
-    file = pathlib.Path(cast(StrPath, weights) if out is None else out)
-    file = file.with_suffix(ending)
+    if out is None:
+        file = _brightnet.weights_file(cast(StrPath, weights)).with_suffix(ending)
+    else:
+        file = pathlib.Path(out)
+        known = (".onnx", ".cfg", ".weights", ".names")
+        file = file.with_suffix(ending) if file.suffix in known else file.with_name(file.name + ending)
     if format == "onnx":
         _refuse_to_replace(file, replace, file.exists() and _brightnet.is_onnx_export(file))
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -53,7 +53,11 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             if word not in known and not takes_settings:
                 raise _brightnet.InputError(_unknown(function, word))
         hints = typing.get_type_hints(function)
-        for word, value in signature.bind(*arguments, **keywords).arguments.items():
+        try:
+            given = signature.bind(*arguments, **keywords).arguments
+        except TypeError:
+            return function(*arguments, **keywords)  # Python's own words for it name the function
+        for word, value in given.items():
             wanted = _alternatives(hints.get(word, object))
             if known[word].kind is not known[word].VAR_KEYWORD and not any(_fits(value, kind) for kind in wanted):
                 remedy = " A GPU is called 'cuda:0'." if word == "device" else ""

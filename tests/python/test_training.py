@@ -207,6 +207,7 @@ def test_an_unknown_keyword_names_the_nearest(keywords, message):
         (lambda: brightnet.train(device=0), "train(): device is 0 and must be a text. A GPU is called 'cuda:0'."),
         (lambda: brightnet.Detector("x", size=1.5), "Detector(): size is 1.5 and must be a whole number or (height, width)."),
         (lambda: brightnet.Detector("x", confidence="high"), "Detector(): confidence is 'high' and must be a number."),
+        (lambda: brightnet.evaluate("x"), "evaluate() missing 1 required positional argument: 'data'"),
         (lambda: brightnet.Dataset("x", batch=2.0), "Dataset(): batch is 2.0 and must be a whole number."),
     ],
 )
