@@ -280,7 +280,11 @@ std::vector<TextLine> lines_of(std::string_view rest) {
 }
 
 std::vector<TextLine> read_lines(const fs::path& file, uint64_t most) {
-  return lines_of(read_file(file, most));
+  const std::string text = read_file(file, most);
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    throw InputError("this text is in UTF-16, as PowerShell's > writes it", file.string(),
+                     "Save it as UTF-8.");
+  return lines_of(text);
 }
 
 std::string at_line(const fs::path& file, int line) {

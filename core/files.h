@@ -87,7 +87,7 @@ struct TextLine {
 /// The non-blank lines of a text, without byte-order mark and carriage returns.
 std::vector<TextLine> lines_of(std::string_view text);
 
-/// Those of a file. Throws what read_file() throws.
+/// Those of a file. Throws what read_file() throws, and InputError for UTF-16.
 std::vector<TextLine> read_lines(const std::filesystem::path& file, uint64_t most = most_text_bytes);
 
 /// "file:line".

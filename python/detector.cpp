@@ -107,6 +107,13 @@ void add_detector(nb::module_& m) {
       .def_prop_ro("parameters", [](const Weights& weights) { return weights.parameters(); })
       .def_prop_ro("training", [](const Weights& weights) { return weights.training(); });
   m.def(
+      "weights_file",
+      [](const std::filesystem::path& weights) {
+        const LibraryCall call;
+        return weights_file(weights);
+      },
+      nb::arg("weights"));
+  m.def(
       "open_weights",
       [](const std::filesystem::path& weights, const std::filesystem::path& cfg,
          const std::filesystem::path& names, const std::vector<std::string>& classes) {

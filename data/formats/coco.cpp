@@ -31,7 +31,10 @@ using Kind = DataProblem::Kind;
 ClassNames names_in_order(const std::map<int64_t, std::string>& categories, const fs::path& file) {
   if (categories.empty()) throw InputError("the list of categories is empty", file.string());
   std::vector<std::string> names;
-  for (const auto& [id, name] : categories) names.push_back(name);
+  // Two categories of one name are one class: Roboflow's first one, which has no objects, may have that of the only class.
+  for (const auto& [id, name] : categories) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
   return ClassNames(std::move(names), file.string());
 }
 

@@ -24,6 +24,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The key of a split in an obj.data.
+const char* key_of(Split split) {
+  switch (split) {
+    case Split::train: break;
+    case Split::val: return "valid";
+    case Split::test: return "test";
+  }
+  return "train";
+}
+
+/// CVAT writes its subsets' names as keys, such as "Train" and "Validation".
+std::string usual_key(const std::string& key) {
+  for (const Split split : {Split::train, Split::val, Split::test}) {
+    const auto& names = split_names(split);
+    if (std::find(names.begin(), names.end(), key) != names.end()) return key_of(split);
+  }
+  return key;
+}
+
 struct Setting {
   std::string value;
   std::string where;
@@ -40,7 +59,7 @@ class ObjData {
       if (equals == std::string::npos)
         throw InputError("'" + line.text + "' is not of the form key = value", at_line(file, line.number));
       const std::string_view text = line.text;
-      settings_[std::string(trimmed(text.substr(0, equals)))] = {
+      settings_[usual_key(std::string(trimmed(text.substr(0, equals))))] = {
           std::string(trimmed(text.substr(equals + 1))), at_line(file, line.number)};
     }
   }
@@ -105,16 +124,6 @@ bool is_obj_data(const fs::path& path) {
   return path.extension() == ".data";
 }
 
-/// The key of a split in an obj.data.
-const char* key_of(Split split) {
-  switch (split) {
-    case Split::train: break;
-    case Split::val: return "valid";
-    case Split::test: return "test";
-  }
-  return "train";
-}
-
 /// Whether data.train is an obj.data file that has this split.
 bool obj_data_names(Split split, const DataOptions& options) {
   if (!is_obj_data(options.train)) return false;
@@ -147,7 +156,9 @@ bool holds_obj_data(const fs::path& file) {
   if (!is_obj_data(file)) return false;
   const auto lines = read_lines(file);
   return std::any_of(lines.begin(), lines.end(), [](const TextLine& line) {
-    return line.text.starts_with("train") && line.text.find('=') != std::string::npos;
+    const size_t equals = line.text.find('=');
+    return equals != std::string::npos &&
+           usual_key(std::string(trimmed(std::string_view(line.text).substr(0, equals)))) == "train";
   });
 }
 

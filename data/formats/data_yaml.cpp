@@ -118,7 +118,7 @@ class UltralyticsYaml {
 
   fs::path place(const char* key, const std::string& text, const YamlValue& value) const {
     std::vector<std::string> spellings{text};
-    if (text.starts_with("../")) spellings.push_back(text.substr(3));
+    if (text.starts_with("../") || text.starts_with("..\\")) spellings.push_back(text.substr(3));
     std::error_code failed;
     for (const std::string& spelling : spellings) {
       for (const fs::path& folder : {folder_, yaml_folder_, fs::current_path()}) {

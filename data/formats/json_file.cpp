@@ -131,12 +131,12 @@ fs::path training_file(const fs::path& folder, const std::function<bool(const fs
     for (const std::string& word : words) {
       for (const fs::path& file : files) {
         const std::string name = file.filename().string();
-        if (name.starts_with(word) && name.find("train") != std::string::npos) return file.lexically_normal();
+        if (name.starts_with(word) && names_split(name, Split::train)) return file.lexically_normal();
       }
     }
     const auto of_other_split = [](const fs::path& file) {
       const std::string name = file.filename().string();
-      return name.find("val") != std::string::npos || name.find("test") != std::string::npos;
+      return names_split(name, Split::val) || names_split(name, Split::test);
     };
     if (files.size() == 1 && !of_other_split(files[0])) return files[0].lexically_normal();
   }

@@ -8,9 +8,41 @@ namespace brightnet {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// The file that `train` is when one of its words becomes a name of the other split; empty when there is none.
+fs::path with_other_word(const fs::path& train, const std::string& word, Split split) {
+  const std::string file = train.filename().string(), folder = train.parent_path().filename().string();
+  for (const std::string& name : split_names(split)) {
+    const auto replaced = [&](const std::string& text) {
+      const size_t at = text.rfind(word);
+      return at == std::string::npos ? text : text.substr(0, at) + name + text.substr(at + word.size());
+    };
+    const fs::path above = train.parent_path().parent_path();
+    for (const fs::path& other : {train.parent_path() / replaced(file), above / replaced(folder) / file,
+                                  above / replaced(folder) / replaced(file)}) {
+      std::error_code failed;
+      if (other != train && fs::exists(other, failed)) return other;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 const std::vector<std::string>& split_names(Split split) {
-  static const std::vector<std::string> train{"train", "training"}, val{"val", "valid", "validation"},
-      test{"test", "testing"};
+  static const auto spelled = [](const std::vector<std::string>& words) {
+    std::vector<std::string> names = words;
+    for (std::string word : words) {
+      word[0] = static_cast<char>(word[0] - 'a' + 'A');  // CVAT's own names of its subsets
+      names.push_back(word);
+    }
+    names.push_back(words[0] + "2017");  // COCO's
+    return names;
+  };
+  static const std::vector<std::string> train = spelled({"train", "training"}),
+                                        val = spelled({"val", "valid", "validation"}),
+                                        test = spelled({"test", "testing"});
   switch (split) {
     case Split::train: break;
     case Split::val: return val;
@@ -55,20 +87,15 @@ bool take_splits(const fs::path& root, const std::function<std::string(const std
   return true;
 }
 
+bool names_split(const std::string& text, Split split) {
+  const auto& names = split_names(split);
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return text.find(name) != std::string::npos; });
+}
+
 fs::path of_other_split(const fs::path& train, Split split) {
-  const std::string word = split_names(Split::train).front();
-  const std::string file = train.filename().string(), folder = train.parent_path().filename().string();
-  for (const std::string& name : split_names(split)) {
-    const auto replaced = [&](const std::string& text) {
-      const size_t at = text.rfind(word);
-      return at == std::string::npos ? text : text.substr(0, at) + name + text.substr(at + word.size());
-    };
-    const fs::path above = train.parent_path().parent_path();
-    for (const fs::path& other : {train.parent_path() / replaced(file), above / replaced(folder) / file,
-                                  above / replaced(folder) / replaced(file)}) {
-      std::error_code failed;
-      if (other != train && fs::exists(other, failed)) return other;
-    }
+  for (const std::string& word : split_names(Split::train)) {
+    if (fs::path other = with_other_word(train, word, split); !other.empty()) return other;
   }
   return {};
 }

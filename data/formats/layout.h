@@ -10,8 +10,11 @@
 
 namespace brightnet {
 
-/// The names that folders and files of a split have: "val", "valid", "validation".
+/// The names that folders and files of a split have: "val", "valid", "validation", with a capital letter too, and "val2017".
 const std::vector<std::string>& split_names(Split split);
+
+/// Whether one of these names is in a text.
+bool names_split(const std::string& text, Split split);
 
 /// Whether `good` holds for one of the first images of a folder and its subfolders. Looks at few of them, so that
 /// a large folder costs no time.

@@ -203,7 +203,8 @@ void take_lists(const fs::path& root, DataOptions& options) {
     return "";
   };
   options.root = root.string();
-  options.train = list({"train", "trainval"});
+  options.train = list(split_names(Split::train));
+  if (options.train.empty()) options.train = list({"trainval"});
   options.val = list(split_names(Split::val));
   options.test = list(split_names(Split::test));
   if (options.train.empty()) options.train = "JPEGImages";

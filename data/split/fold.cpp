@@ -62,9 +62,12 @@ FoldData read_fold(const DataOptions& options) {
   const Division division = divide(all, image_contents(all.images), equal);
   if (std::set<size_t>(division.part.begin(), division.part.end()).size() < count) {
     const std::set<size_t> groups(division.group.begin(), division.group.end());
+    const std::string fewer =
+        groups.size() > 1 ? fmt::format(", or take fewer parts: --fold 1/{}", groups.size()) : "";
     throw InputError(fmt::format("{} of different images cannot be divided into {} parts",
                                  counted(groups.size(), "group", "groups"), count),
-                     fmt::format("data.fold={}", to_text(options.fold)), "Take fewer parts.");
+                     fmt::format("data.fold={}", to_text(options.fold)),
+                     "Name images to validate on (data.val)" + fewer);
   }
   FoldData fold;
   fold.training.classes = fold.validation.classes = all.classes;

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 StrPath = Union[str, "os.PathLike[str]"]
 
 
+@_options.checked
 def check(data: StrPath, **settings: object) -> dict[str, Any]:
     """Decodes every image and checks every label: the JSON of `brightnet data check`, and `usable`, which is False where
     training would stop or lose an image. Raises InputError for what leaves nothing to read."""
@@ -51,6 +52,7 @@ class Dataset:
     ``for batch in dataset: images = torch.from_dlpack(batch.images)``
     """
 
+    @_options.checked
     def __init__(
         self,
         data: StrPath,

@@ -27,6 +27,21 @@ class PillowImage(Protocol):
 InMemory = Union["NDArray[np.uint8]", PillowImage]
 
 
+def _pixels(image: Any) -> NDArray[np.uint8]:
+    """Of an image of Pillow, as those of a file would be: transparent ones are blended over black."""
+    if image.mode.startswith(("I", "F")):  # convert() would cut their values off at 255
+        raise _brightnet.InputError(
+            f"an image of Pillow has the mode {image.mode}, more than 8 bits a pixel. Give the path of its file, or an array of "
+            "uint8 with the values that you want."
+        )
+    if image.mode in ("RGB", "L"):
+        return np.asarray(image)
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        rgba = np.asarray(image.convert("RGBA")).astype(np.uint16)
+        return ((rgba[..., :3] * rgba[..., 3:] + 127) // 255).astype(np.uint8)
+    return np.asarray(image.convert("RGB"))
+
+
 class Detections:
     """The objects in one image, best first."""
 
@@ -100,7 +115,7 @@ class Detector:
     cannot be used.
     """
 
-    @_options.names_nearest
+    @_options.checked
     def __init__(
         self,
         weights: StrPath | _brightnet.Weights,
@@ -187,7 +202,7 @@ class Detector:
             assert picture is not None
             return picture, picture, False, file, frame
         if hasattr(source, "convert") and hasattr(source, "mode"):
-            rgb = np.asarray(source if source.mode in ("RGB", "L") else source.convert("RGB"))
+            rgb = _pixels(source)
             return rgb, rgb, False, "", -1
         pixels = np.asarray(source)
         if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3):

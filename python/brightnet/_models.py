@@ -13,7 +13,7 @@ from brightnet import _brightnet, _options
 StrPath = Union[str, "os.PathLike[str]"]
 
 
-@_options.names_nearest
+@_options.checked
 def open_weights(
     weights: StrPath | _brightnet.Weights,
     *,
@@ -35,6 +35,7 @@ def models() -> list[dict[str, Any]]:
     return cast("list[dict[str, Any]]", json.loads(_brightnet.describe_models())["models"])
 
 
+@_options.checked
 def memory(
     model: StrPath,
     *,
@@ -70,7 +71,7 @@ def _refuse_to_replace(file: pathlib.Path, replace: bool, ours: bool) -> None:
         raise _brightnet.InputError(f"{file}: this file exists. Name another with out, or give replace=True.")
 
 
-@_options.names_nearest
+@_options.checked
 def export(
     weights: StrPath | _brightnet.Weights,
     format: Literal["onnx", "darknet"] = "onnx",
@@ -94,8 +95,12 @@ def export(
     if ending is None:
         raise _brightnet.InputError(f"there is no format '{format}' to export to. There are onnx and darknet.")
     opened = open_weights(weights)
-    file = pathlib.Path(cast(StrPath, weights) if out is None else out)
-    file = file.with_suffix(ending)
+    if out is None:
+        file = _brightnet.weights_file(cast(StrPath, weights)).with_suffix(ending)
+    else:
+        file = pathlib.Path(out)
+        known = (".onnx", ".cfg", ".weights", ".names")
+        file = file.with_suffix(ending) if file.suffix in known else file.with_name(file.name + ending)
     if format == "onnx":
         _refuse_to_replace(file, replace, file.exists() and _brightnet.is_onnx_export(file))
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +113,7 @@ def export(
     return file
 
 
-@_options.names_nearest
+@_options.checked
 def prune(
     weights: StrPath,
     out: StrPath,

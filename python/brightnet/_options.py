@@ -7,8 +7,11 @@ import functools
 import inspect
 import json
 import numbers
+import os
+import types
+import typing
 from collections.abc import Callable, Mapping
-from typing import Any, ParamSpec, TypeVar, Union
+from typing import Any, Literal, ParamSpec, TypeVar, Union
 
 from brightnet import _brightnet
 
@@ -32,23 +35,65 @@ def _text(value: object) -> str:
 def settings(function: Callable[..., Any], given: Mapping[str, object]) -> list[str]:
     """The assignments for `train.minutes` and the like; other keywords are mistakes, and the nearest one is named."""
     for word in given:
-        if "." not in word:
+        if "." not in word and word not in _brightnet.config_keys():
             raise _brightnet.InputError(_unknown(function, word))
     return [f"{key}={_text(value)}" for key, value in given.items()]
 
 
-def names_nearest(function: Callable[P, R]) -> Callable[P, R]:
-    """An unknown keyword of this function, which takes no settings, is an InputError that names the nearest one."""
-    known = inspect.signature(function).parameters
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """An unknown keyword of this function is an InputError that names the nearest one, unless it takes settings; an argument of
+    another type is a TypeError that says which."""
+    signature = inspect.signature(function)
+    known = signature.parameters
+    takes_settings = any(p.kind is p.VAR_KEYWORD for p in known.values())
 
     @functools.wraps(function)
     def call(*arguments: P.args, **keywords: P.kwargs) -> R:
         for word in keywords:
-            if word not in known:
+            if word not in known and not takes_settings:
                 raise _brightnet.InputError(_unknown(function, word))
+        hints = typing.get_type_hints(function)
+        try:
+            given = signature.bind(*arguments, **keywords).arguments
+        except TypeError:
+            return function(*arguments, **keywords)  # Python's own words for it name the function
+        for word, value in given.items():
+            wanted = _alternatives(hints.get(word, object))
+            if known[word].kind is not known[word].VAR_KEYWORD and not any(_fits(value, kind) for kind in wanted):
+                remedy = " A GPU is called 'cuda:0'." if word == "device" else ""
+                words = " or ".join(_WORDS.get(kind, kind.__name__) for kind in wanted if kind is not type(None))
+                raise TypeError(f"{_name(function)}(): {word} is {value!r} and must be {words}.{remedy}")
         return function(*arguments, **keywords)
 
     return call
+
+
+_WORDS: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bool: "True or False",
+    tuple: "(height, width)",
+    os.PathLike: "a path",
+}
+
+
+def _alternatives(hint: Any) -> list[Any]:
+    """The classes of a hint, without their parameters; object for what is not looked at here."""
+    if typing.get_origin(hint) in (Union, getattr(types, "UnionType", Union)):
+        return [kind for one in typing.get_args(hint) for kind in _alternatives(one)]
+    kind = typing.get_origin(hint) or hint
+    return [str if kind is Literal else kind if isinstance(kind, type) and kind in (*_WORDS, type(None), _brightnet.Weights) else object]
+
+
+def _fits(value: object, kind: Any) -> bool:
+    if kind is tuple:
+        return isinstance(value, (tuple, list)) and len(value) == 2 and all(_fits(side, int) for side in value)
+    return isinstance(value, {int: numbers.Integral, float: numbers.Real}.get(kind, kind))
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return function.__qualname__.partition(".")[0]  # of a class, for its __init__
 
 
 def _unknown(function: Callable[..., Any], word: str) -> str:
@@ -62,20 +107,18 @@ def _unknown(function: Callable[..., Any], word: str) -> str:
     nearest = difflib.get_close_matches(word, known, n=1) or [name for name in known if name.startswith(word)]
     if nearest:
         remedy = f"Did you mean {known[nearest[0]]}?"
-    name = function.__qualname__.partition(".")[0]  # of a class, for its __init__
-    return f"{name}() has no keyword '{word}'. {remedy}"
+    return f"{_name(function)}() has no keyword '{word}'. {remedy}"
 
 
 def sides(size: Size | None) -> tuple[int, int]:
     """Height and width; 0 for None."""
     if size is None:
         return 0, 0
-    if isinstance(size, tuple):
-        return size
-    return size, size
+    height, width = size if isinstance(size, (tuple, list)) else (size, size)
+    return int(height), int(width)
 
 
 def size_text(size: Size | str | None) -> str:
     if size is None:
         return ""
-    return "x".join(map(str, size)) if isinstance(size, tuple) else str(size)
+    return "x".join(map(str, size)) if isinstance(size, (tuple, list)) else str(size)

@@ -32,6 +32,7 @@ class Run:
     best: Optional[Scores]
 
 
+@_options.checked
 def train(
     config: StrPath = "",
     *,
@@ -117,6 +118,7 @@ def train(
     return Run(**cast(Any, result))
 
 
+@_options.checked
 def evaluate(
     weights: StrPath | _brightnet.Weights,
     data: StrPath,

@@ -248,6 +248,23 @@ TEST(Files, LinesComeWithTheirNumbersAndWithoutBlanks) {
   EXPECT_EQ(at_line("list.txt", 3), "list.txt:3");
 }
 
+TEST(Files, UTF16IsNotReadAsNamesWithZeros) {
+  const auto file = fresh_folder("utf16") / "classes.txt";
+  for (const std::string& text : {std::string("\xFF\xFE"
+                                              "c\0a\0t\0",
+                                              8),
+                                  std::string("\xFE\xFF\0c\0a\0t", 8)}) {
+    write_atomically(file, text);
+    try {
+      read_lines(file);
+      FAIL() << "nothing was thrown";
+    } catch (const InputError& e) {
+      EXPECT_NE(std::string(e.what()).find("classes.txt: this text is in UTF-16"), std::string::npos)
+          << e.what();
+    }
+  }
+}
+
 TEST(Files, APathIsLookedForInTheFolderAndHereInTheOrderAskedFor) {
   const auto folder = fresh_folder("find");
   const auto other = folder / "other";

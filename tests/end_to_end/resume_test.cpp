@@ -117,6 +117,14 @@ TEST_F(Resumed, AFinishedRunIsMadeLonger) {
   expect_words(run({"train", "--resume", "out", "--set", "train.batch=2"}), 2, {"train.batch = 4"});
 }
 
+TEST_F(Resumed, ARunIsContinuedAfterItsDataWereMoved) {
+  ASSERT_EQ(run(train({"--out", "out"}, {"train.iterations=1"})).code, 0);
+  fs::rename(path("data"), path("moved"));
+  const std::vector<std::string> longer{"train", "--resume", "out", "--set", "train.iterations=2"};
+  expect_words(run(longer), 2, {"which does not exist", "--set data.root=FOLDER"});
+  expect_words(run(with_settings(longer, {"data.root=" + path("moved").string()})), 0, {"Resuming in out"});
+}
+
 TEST_F(Resumed, ARunThatNeverSavedBeginsAgain) {
   write_small_weights(run_);
   ASSERT_EQ(run(train({"--weights", "weights.safetensors", "--out", "whole"}, {})).code, 0);

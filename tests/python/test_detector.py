@@ -76,6 +76,19 @@ def test_arrays_pillow_and_bgr_are_the_same_image(detector, image):
     same(detector(Image.open(image).convert("RGBA")), by_path)
 
 
+def test_pillows_transparent_and_deep_images_are_not_mistaken(detector, image, tmp_path):
+    glass = Image.open(image).convert("RGBA")
+    glass.putalpha(Image.linear_gradient("L").resize(glass.size))
+    glass.save(tmp_path / "glass.png")
+    np.testing.assert_array_equal(detector(glass).image, detector(tmp_path / "glass.png").image)
+    palette = Image.open(image).quantize(8)
+    palette.save(tmp_path / "palette.png", transparency=3)
+    np.testing.assert_array_equal(detector(Image.open(tmp_path / "palette.png")).image, detector(tmp_path / "palette.png").image)
+    for deep in (np.uint16, np.int32, np.float32):
+        with pytest.raises(brightnet.InputError, match="more than 8 bits a pixel"):
+            detector(Image.fromarray(np.full((96, 96), 1000, deep)))
+
+
 def test_a_list_gives_a_list_in_its_order(detector, image, data):
     other = sorted((data / "images/val").iterdir())[1]
     some = detector([image, np.asarray(Image.open(other)), Image.open(image)])

@@ -1,6 +1,7 @@
 """models(), memory(), export(), evaluate(), and the program behind the module."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -56,6 +57,9 @@ def test_export_writes_what_others_read(run, tmp_path):
     assert (tmp_path / "other.onnx").read_text() == "mine"
     with pytest.raises(brightnet.InputError, match="out"):
         brightnet.export(brightnet.open_weights(run.weights))
+    folder = shutil.copytree(run.folder, tmp_path / "mine.v2")
+    assert brightnet.export(folder).parent == folder / "weights", "as the command, and beside no other run's"
+    assert brightnet.export(run.weights, out=tmp_path / "small.v2") == tmp_path / "small.v2.onnx"
     with pytest.raises(brightnet.InputError, match="torchscript"):
         brightnet.export(run.weights, "torchscript")
 

@@ -12,6 +12,7 @@ import sys
 import textwrap
 import threading
 
+import numpy as np
 import pytest
 
 import brightnet
@@ -198,6 +199,24 @@ def test_an_unknown_keyword_names_the_nearest(keywords, message):
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: brightnet.train(data="x", epochs="3"), "train(): epochs is '3' and must be a whole number."),
+        (lambda: brightnet.train(data=None), "train(): data is None and must be a text or a path."),
+        (lambda: brightnet.train(device=0), "train(): device is 0 and must be a text. A GPU is called 'cuda:0'."),
+        (lambda: brightnet.Detector("x", size=1.5), "Detector(): size is 1.5 and must be a whole number or (height, width)."),
+        (lambda: brightnet.Detector("x", confidence="high"), "Detector(): confidence is 'high' and must be a number."),
+        (lambda: brightnet.evaluate("x"), "evaluate() missing 1 required positional argument: 'data'"),
+        (lambda: brightnet.Dataset("x", batch=2.0), "Dataset(): batch is 2.0 and must be a whole number."),
+    ],
+)
+def test_an_argument_of_another_type_is_named(call, message):
+    with pytest.raises(TypeError) as error:
+        call()
+    assert str(error.value) == message
+
+
 def test_mistakes_are_the_paragraphs_of_the_command(data, tmp_path):
     def same(arguments, keywords, error=brightnet.InputError):
         device = keywords.get("device", "cpu")
@@ -231,11 +250,12 @@ def test_values_of_every_type_reach_the_configuration(data, tmp_path):
     run = brightnet.train(
         data=data,
         out=tmp_path / "run",
-        **{**SHORT, "epochs": 1, "size": (64, 96)},
+        **{**SHORT, "epochs": np.int64(1), "size": [64, 96]},
         **{"augment.mosaic": 0, "augment.flip": 0.25, "data.classes": ["circle", "square"], "train.save_every": 5},
+        name="shapes",
     )
     config = (run.folder / "config.yaml").read_text()
-    for line in (r"mosaic: 0\b", r"flip: 0.25\b", r"classes: \[circle, square\]", r"size: (\[64, 96\]|64x96)"):
+    for line in (r"name: shapes\b", r"mosaic: 0\b", r"flip: 0.25\b", r"classes: \[circle, square\]", r"size: (\[64, 96\]|64x96)"):
         assert re.search(line, config), (line, config)
 
 

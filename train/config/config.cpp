@@ -71,9 +71,14 @@ void resolve_file(std::string& path, const Giver& giver, const std::string& key,
   if (path.empty()) return;
   const fs::path found = find_path(path, folder, giver.on_command_line);
   if (found.empty()) {
-    throw InputError("'" + key + "' names '" + path + "', which does not exist", giver.where,
-                     "It was looked for in " + fs::absolute(folder).lexically_normal().string() + " and in " +
-                         fs::current_path().string());
+    const std::string first = fs::absolute(folder / "").lexically_normal().parent_path().string(),
+                      second = fs::current_path().string();
+    const bool is_absolute = fs::path(path).is_absolute();
+    std::string remedy = is_absolute ? "Correct the path" : "It was looked for in " + first;
+    if (!is_absolute && first != second) remedy += " and in " + second;
+    if (key == "data.root" && !giver.on_command_line)
+      remedy += ". Where the data are elsewhere now, say so: --set data.root=FOLDER";
+    throw InputError("'" + key + "' names '" + path + "', which does not exist", giver.where, remedy);
   }
   path = found.string();
 }

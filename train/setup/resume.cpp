@@ -176,7 +176,8 @@ OpenRun open_old_run(const RunRequest& request) {
     asked = request.loaded ? *request.loaded : load_run_config(request.config, request.overrides);
   const Overrides overrides = without_chosen(request.overrides);
   RunFolder folder = RunFolder::open(request.resume);
-  const RunConfig before = load_run_config(folder.config());
+  // Its data may be elsewhere by now; where they are is asked for below.
+  const RunConfig before = load_run_config(folder.config(), {}, false);
   // With micro_batch: auto, so that a changed batch size is reported as such, not as indivisible.
   Overrides with_any_micro_batch = overrides;
   with_any_micro_batch.assignments.emplace_back("train.micro_batch=auto");

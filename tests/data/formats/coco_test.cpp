@@ -157,13 +157,22 @@ TEST(Coco, WhatDoesNotFitIsAnErrorThatNamesTheAnnotation) {
   EXPECT_TRUE(contains(error("/images/1/id", 7), "images[1]: image id 7 is listed twice"));
   EXPECT_TRUE(contains(error("/images/1/file_name", nullptr), "images[1]: an image needs"));
   EXPECT_TRUE(contains(error("/categories/0/id", 2), "category id 2 is listed twice"));
-  EXPECT_TRUE(contains(error("/categories/0/name", "cat"), "'cat' is listed twice"));
   EXPECT_TRUE(contains(error("/images", 3), "no list 'images'"));
   EXPECT_TRUE(contains(error("", Json::array()), "an object with images"));
   data.text("train.json", "{\n\"images\": [\n{]\n}");
   EXPECT_TRUE(contains(message(options), "train.json:3: this is not valid JSON"));
   data.text("train.json", "{\n\"images\": [\n\n1e999]\n}");
   EXPECT_TRUE(contains(message(options), "train.json:4: the number 1e999 is too large"));
+}
+
+TEST(Coco, TwoCategoriesOfOneNameAreOneClass) {
+  const DatasetFolder data;
+  Json json = example();
+  json["categories"].push_back(
+      {{"id", 0}, {"name", "cat"}, {"supercategory", "none"}});  // Roboflow's first one
+  write(data, json);
+  const Dataset dataset = read_dataset(data.options("coco", "train.json", {}), Split::train);
+  EXPECT_EQ(dataset.classes, (std::vector<std::string>{"cat", "dog"}));
 }
 
 TEST(Coco, SidesThatNoImageHasCountAsNotGiven) {

@@ -106,6 +106,8 @@ TEST_F(Recognize, RoboflowsYamlWhosePlacesBeginOneFolderTooHigh) {
   EXPECT_EQ(options.root, (data_.root() / "robo").string());
   EXPECT_EQ(options.train, "train/images");
   EXPECT_EQ(options.val, "valid/images");
+  data_.text("robo/data.yaml", "train: ..\\train\\images\nval: ..\\valid\\images\nnames: [bolt]\n");
+  EXPECT_EQ(recognized("robo/data.yaml").options.train, "train/images");
   EXPECT_EQ(read_dataset(options, Split::val).images.size(), 1u);
   EXPECT_TRUE(contains(message(options, Split::test), "does not exist"));
 }
@@ -189,6 +191,29 @@ TEST_F(Recognize, DarknetsObjData) {
   // It tells more than the images and labels beside it.
   fs::rename(data_.root() / "cfg/obj.data", data_.root() / "obj.data");
   EXPECT_EQ(recognized(".").what, "darknet's obj.data in a folder");
+}
+
+// A split that is not seen as one would be trained and validated on as a mixture of both.
+TEST_F(Recognize, SplitsWithACapitalLetterOrAYear) {
+  yolo("a/images/Train/a.jpg", "a/labels/Train/a.txt");
+  yolo("a/images/Validation/b.jpg", "a/labels/Validation/b.txt");
+  EXPECT_EQ(summary("a"), "a folder with YOLO labels | yolo | a | images/Train, images/Validation, ");
+  yolo("b/images/train2017/a.jpg", "b/labels/train2017/a.txt");
+  yolo("b/images/val2017/b.jpg", "b/labels/val2017/b.txt");
+  EXPECT_EQ(summary("b"), "a folder with YOLO labels | yolo | b | images/train2017, images/val2017, ");
+  for (const std::string name : {"Train", "Test"}) {
+    voc("c/JPEGImages/" + name + ".jpg", "c/Annotations/" + name + ".xml");
+    data_.text("c/ImageSets/Main/" + name + ".txt", name + '\n');
+    coco("d/images/" + name + ".jpg", "d/annotations/instances_" + name + ".json");
+  }
+  EXPECT_EQ(summary("c"),
+            "a Pascal VOC folder | voc | c | ImageSets/Main/Train.txt, , ImageSets/Main/Test.txt");
+  EXPECT_EQ(
+      summary("d"),
+      "a folder with COCO JSON | coco | d | annotations/instances_Train.json, , annotations/instances_Test.json");
+  voc("e/Train/a.jpg", "e/Train/a.xml");
+  voc("e/Val/b.jpg", "e/Val/b.xml");
+  EXPECT_EQ(summary("e"), "folders of images with Pascal VOC's XML files | voc | e | Train, Val, ");
 }
 
 TEST_F(Recognize, CocoByOneFileByTwoAndByTheirFolder) {

@@ -59,6 +59,15 @@ TEST_F(Tools, CvatsYolo) {
   data_.text("obj.data",
              "classes = 2\nnames = data/obj.names\ntrain = data/train.txt\nvalid = data/valid.txt\n");
   read("darknet", {0}, Split::val);
+  // Subsets are called as CVAT proposes.
+  for (const std::string name : {"Train", "Validation"})
+    data_.text(name + ".txt",
+               "data/obj_" + std::string(name == "Train" ? "train_data/a" : "valid_data/b") + ".png\n");
+  data_.text(
+      "obj.data",
+      "classes = 2\nTrain = data/Train.txt\nValidation = data/Validation.txt\nnames = data/obj.names\n");
+  read("darknet", {1});
+  read("darknet", {0}, Split::val);
 }
 
 TEST_F(Tools, DarknetsDataRelativeToTheFolderAbove) {

@@ -113,6 +113,8 @@ TEST(Fold, MorePartsThanPicturesAreAnError) {
   } catch (const InputError& e) {
     EXPECT_TRUE(contains(e.what(), "24 groups of different images cannot be divided into 30 parts"));
     EXPECT_TRUE(contains(e.what(), "data.fold=1/30"));
+    EXPECT_TRUE(
+        contains(e.what(), "Name images to validate on (data.val), or take fewer parts: --fold 1/24"));
   }
 }
 
