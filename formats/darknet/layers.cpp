@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "formats/darknet/sections.h"
 
 namespace brightnet {
@@ -38,8 +40,8 @@ class LayerReader {
   explicit LayerReader(const DarknetCfg& cfg) : cfg_(cfg) {}
 
   DarknetLayers read() {
-    read_net();
     refuse_other_networks(cfg_);
+    read_net();
     for (const CfgSection& section : cfg_.sections) {
       maps_.push_back(read_section(section));
       read_training_keys(section);
@@ -153,13 +155,21 @@ class LayerReader {
     if (kind == "upsample") return read_upsample(section);
     if (kind == "reorg3d") return read_reorg(section);
     if (kind == "yolo") return read_yolo(section);
-    if (kind == "dropout") {
-      section.require({"probability", "dropblock"}, 0);
-      if (!section.has("probability"))
-        section.refuse("", "would drop half of the numbers, which brightnet does not support");
-      return previous(section);
-    }
+    if (kind == "dropout") return pass_over_dropout(section);
     refuse_darknet_section(section);
+  }
+
+  /// Dropout, and DropBlock, change nothing but training.
+  Map pass_over_dropout(const CfgSection& section) {
+    section.pass_over({"dropblock", "dropblock_size_rel", "dropblock_size_abs"});
+    const double probability = section.number("probability", 0.5, 0, 1);
+    if (probability > 0) {
+      note(section, "probability",
+           fmt::format("dropout of probability {:g} is left out: the network detects the same, and trains "
+                       "without this regularisation",
+                       probability));
+    }
+    return previous(section);
   }
 
   Map read_convolution(const CfgSection& section) {
@@ -325,7 +335,7 @@ class LayerReader {
 
   /// Settings that every section may have.
   void read_training_keys(const CfgSection& section) {
-    section.require({"train_only_bn", "dontload", "dontloadscales", "onlyforward", "dont_update", "dropblock",
+    section.require({"train_only_bn", "dontload", "dontloadscales", "onlyforward", "dont_update",
                      "assisted_excitation", "clip"},
                     0);
     section.require({"learning_rate"}, 1);
@@ -344,15 +354,11 @@ class LayerReader {
   void finish() {
     auto& layers = model().layers;
     std::vector<int> readers(layers.size());
-    bool any_head = false;
     for (const LayerDescription& layer : layers) {
       for (const int input : layer.inputs) {
         if (input != network_input) ++readers[input];
       }
-      any_head = any_head || is_head(layer);
     }
-    if (!any_head)
-      throw InputError("there is no [yolo] section", cfg_.file, "brightnet reads YOLO detectors.");
     for (size_t i = 0; i < layers.size(); ++i) {
       const bool head = is_head(layers[i]);
       if (!head && readers[i] == 0) sections_[i]->refuse("", "is read by no later layer", "Remove it.");

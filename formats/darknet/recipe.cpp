@@ -160,7 +160,9 @@ class RecipeWriter {
   }
 
   std::string steps() const {
-    const std::vector<int> at = net_.integers("steps", 0, 2000000000);
+    // YOLOv2's recipes begin with steps=-1: a factor that holds from the first iteration on.
+    std::vector<int> at = net_.integers("steps", -1, 2000000000);
+    for (int& step : at) step = std::max(step, 0);
     const std::vector<double> scales = net_.numbers("scales", 0, 1e6),
                               sequence = net_.numbers("seq_scales", 0, 1e6);
     if (at.empty() || at.size() != scales.size()) {

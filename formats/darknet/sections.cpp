@@ -153,6 +153,11 @@ void refuse_other_networks(const DarknetCfg& cfg) {
       if (refused.decides && refused.kind == section.kind()) section.refuse("", std::string(refused.reason));
     }
   }
+  if (std::ranges::none_of(cfg.sections,
+                           [](const CfgSection& section) { return section.kind() == "yolo"; })) {
+    throw InputError("there is no [yolo] section, so this is a classifier, a backbone or another network",
+                     cfg.file, "brightnet reads YOLO detectors.");
+  }
 }
 
 void refuse_darknet_section(const CfgSection& section) {
@@ -162,7 +167,7 @@ void refuse_darknet_section(const CfgSection& section) {
   section.refuse(
       "", "is a kind of layer that brightnet does not have",
       "It reads convolutional, maxpool, avgpool, local_avgpool, route, shortcut, sam, scale_channels, "
-      "upsample, reorg3d, dropout of probability 0, and yolo.");
+      "upsample, reorg3d, dropout (which is left out), and yolo.");
 }
 
 }  // namespace brightnet

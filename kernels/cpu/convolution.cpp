@@ -164,7 +164,7 @@ class OneDnnConvolution : public Convolution {
       bias_ = memory(geometry.bias, engine(), nullptr);
     }
     dnnl::primitive_attr attr = onednn::user_scratchpad();
-    const auto activation = onednn::fused_activation(spec_.activation);
+    const auto activation = onednn::fused_activation(spec_);
     activates_after_ = spec_.activation != Activation::linear && !activation;
     dnnl::post_ops fused;
     if (activation) onednn::append_eltwise(fused, *activation);

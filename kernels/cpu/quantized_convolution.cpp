@@ -30,7 +30,7 @@ class QuantizedOneDnnConvolution : public Convolution {
  public:
   explicit QuantizedOneDnnConvolution(const ConvolutionSpec& spec)
       : spec_(spec),
-        activation_(onednn::fused_activation(spec.activation)),
+        activation_(onednn::fused_activation(spec)),
         activates_after_(spec.activation != Activation::linear && !activation_),
         scales_(in_this_pass(), spec.groups) {
     const bool grouped = spec.groups > 1;

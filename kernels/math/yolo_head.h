@@ -66,7 +66,7 @@ constexpr AssignmentKind static_form(AssignmentKind kind) {
   return kind;
 }
 
-constexpr int max_anchors = 16;
+constexpr int max_anchors = 32;
 /// Most candidates per image and head for non-maximum suppression. A trained network has a few hundred.
 constexpr unsigned max_candidates = 8192;
 

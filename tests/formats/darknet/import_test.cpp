@@ -230,7 +230,7 @@ const Refusal refusals[] = {
     {"mosaic=1", "adam=1", "small.cfg:15: [net]", "adam=1"},
     {"[net]", "[convolutional]", "small.cfg:1", "must be [net]"},
     {"batch=8", "batch", "small.cfg:2", "neither"},
-    {"[route]\nlayers=-2", "[dropout]\nprobability=.5", "small.cfg:76: [dropout]", "probability"},
+    {"[route]\nlayers=-2", "[dropout]\nprobability=1.5", "small.cfg:76: [dropout]", "between 0 and 1"},
     {"size=3\nstride=2", "size=3\nstride_x=1\nstride=2", "small.cfg:22: [convolutional]",
      "different horizontal and vertical strides"},
     {"size=3\nstride=2", "size=3\ndilation=2\nstride=2", "small.cfg:22: [convolutional]", "dilation=2"},
@@ -264,7 +264,50 @@ TEST(DarknetImport, RefusesWhatItCannotImportAndSaysWhere) {
     EXPECT_NE(message.find(refusal.line), std::string::npos) << refusal.to << ": " << message;
     EXPECT_NE(message.find(refusal.words), std::string::npos) << refusal.to << ": " << message;
   }
-  EXPECT_NE(refusal_of(small_cfg.substr(0, small_cfg.find("[yolo]"))).find("[yolo]"), std::string::npos);
+}
+
+/// Before anything else in it is refused, which no change would make importable.
+TEST(DarknetImport, SaysOfANetworkWithoutAHeadThatItIsNoDetector) {
+  const std::string backbone =
+      with(small_cfg.substr(0, small_cfg.find("[yolo]")), "width=64\nheight=64", "time_steps=1");
+  EXPECT_EQ(refusal_of(backbone),
+            "small.cfg: there is no [yolo] section, so this is a classifier, a backbone or another network. "
+            "brightnet reads YOLO detectors.");
+}
+
+TEST(DarknetImport, LeavesDropoutOutAndSaysSo) {
+  const auto dropping = [](const std::string& settings) {
+    return import_darknet_text(
+        with(small_cfg, "[maxpool]\nsize=5", "[dropout]\n" + settings + "\n[maxpool]\nsize=5"), "small.cfg");
+  };
+  // The route after it counts it as a layer.
+  const DarknetImport imported = dropping("probability=.15\ndropblock=1\ndropblock_size_abs=7"),
+                      without = dropping("probability=0");
+  EXPECT_TRUE(same_layers(imported.model.layers, without.model.layers));
+  EXPECT_NE(imported.model_yaml().find("small.cfg:72: dropout of probability 0.15 is left out"),
+            std::string::npos)
+      << imported.model_yaml();
+  EXPECT_EQ(without.model_yaml().find("dropout"), std::string::npos);
+  EXPECT_NE(dropping("").model_yaml().find("dropout of probability 0.5 is left out"), std::string::npos);
+}
+
+TEST(DarknetImport, AStepBeforeTheFirstIterationHoldsFromItOn) {
+  const DarknetImport imported = import_darknet_text(
+      with(small_cfg, "steps=1600,1800\nscales=.1,.1", "steps=-1,500,1800\nscales=.1,10,.1"), "small.cfg");
+  EXPECT_NE(imported.recipe_yaml.find("steps: [0, 500, 1800], scales: [0.1, 10, 0.1]"), std::string::npos)
+      << imported.recipe_yaml;
+}
+
+TEST(DarknetImport, ReadsTheTwentyAnchorsOfFiveHeads) {
+  std::string anchors;
+  for (int i = 1; i <= 20; ++i) anchors += std::to_string(i) + ',' + std::to_string(2 * i) + ',';
+  const std::string cfg =
+      with(with(with(small_cfg, "anchors = 10,14,  23,27", "anchors = " + anchors), "num=2", "num=20"),
+           "mask = 0,1", "mask = 18,19");
+  const YoloHead& head = head_of(import_darknet_text(cfg, "small.cfg").model).head;
+  EXPECT_EQ(head.anchor_count, 20);
+  EXPECT_EQ(head.anchors[19].h, 40);
+  EXPECT_EQ(std::vector<int>(head.mask, head.mask + head.mask_count), (std::vector<int>{18, 19}));
 }
 
 TEST(DarknetImport, ReadsWidthHeightAndChannelsAndWritesThemBack) {
@@ -288,9 +331,8 @@ TEST(DarknetImport, ReadsWidthHeightAndChannelsAndWritesThemBack) {
 }
 
 TEST(DarknetImport, RefusesEverySettingThatChangesHowALayerLearns) {
-  for (const char* setting :
-       {"train_only_bn=1", "dontload=1", "dontloadscales=1", "onlyforward=1", "dont_update=1", "dropblock=1",
-        "assisted_excitation=1", "clip=1", "learning_rate=0.5"}) {
+  for (const char* setting : {"train_only_bn=1", "dontload=1", "dontloadscales=1", "onlyforward=1",
+                              "dont_update=1", "assisted_excitation=1", "clip=1", "learning_rate=0.5"}) {
     const std::string message =
         refusal_of(with(small_cfg, "size=3\nstride=2", std::string("size=3\n") + setting + "\nstride=2"));
     EXPECT_NE(message.find("small.cfg:22: [convolutional]"), std::string::npos) << setting << ": " << message;

@@ -113,8 +113,11 @@ TEST_F(QuantizedConvolutionTest, AgreesWithTheDefinition) {
 
 TEST_F(QuantizedConvolutionTest, AppliesEveryActivationBeforeItRounds) {
   for (const Activation activation : enum_values<Activation>()) {
-    for (const bool eight_bits_out : {false, true})
-      expect_definition(spec_of({{1, 9, 9, 16}, 24, 3, 1, 1}, {0.02f, 23}, activation, eight_bits_out));
+    for (const bool eight_bits_out : {false, true}) {
+      for (const Case& c : {Case{{1, 9, 9, 16}, 24, 3, 1, 1}, Case{{1, 4, 26, 32}, 64, 3, 1, 1, 4},
+                            Case{{1, 9, 9, 16}, 16, 3, 1, 1, 16}})
+        expect_definition(spec_of(c, {0.02f, 23}, activation, eight_bits_out));
+    }
   }
 }
 

@@ -293,6 +293,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{{1, 12, 12, 33}, 33, 5, 2, 2, 33},  // of an odd number
                       Case{{2, 8, 8, 128}, 128, 3, 1, 1, 32},  // ResNeXt
                       Case{{1, 6, 6, 12}, 18, 3, 2, 1, 3},     // groups of 4 to 6
+                      Case{{1, 4, 26, 64}, 64, 3, 1, 1, 8},    // of 8, in wide rows
                       Case{{1, 5, 5, 16}, 32, 1, 1, 0, 16}));  // two filters a channel
 
 }  // namespace
