@@ -154,7 +154,8 @@ TEST(MetricsCsv, KeepsWhatClassesAreCalled) {
   EXPECT_EQ(read_file(file), "epoch,AP,\"ap_traffic light, \"\"red\"\"\"\n1,0.5,0.25\n");
   const MetricsTable table = read_metrics_csv(file);
   EXPECT_EQ(table.column(name), 2);
-  EXPECT_EQ(MetricsCsv(file, {"AP", name}, 1).for_drawing().rows, table.rows) << "as a resumed run goes on with it";
+  EXPECT_EQ(MetricsCsv(file, {"AP", name}, 1).for_drawing().rows, table.rows)
+      << "as a resumed run goes on with it";
   std::filesystem::remove(file);
 }
 
