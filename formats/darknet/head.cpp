@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "formats/darknet/layers.h"
 
 namespace brightnet {
@@ -42,7 +44,8 @@ void read_anchors(const CfgSection& section, YoloHead& head) {
   if (!section.has("mask")) {
     for (int i = 0; i < number; ++i) mask.push_back(i);
   }
-  if (mask.empty() || mask.size() > max_anchors) section.refuse("mask", "must name anchors");
+  if (mask.empty() || mask.size() > max_head_anchors)
+    section.refuse("mask", fmt::format("must name 1 to {} anchors", max_head_anchors));
   head.mask_count = static_cast<int>(mask.size());
   std::copy(mask.begin(), mask.end(), head.mask);
 }

@@ -361,7 +361,7 @@ size_t assignment_bytes(const YoloHead& head, const Shape& predictions) {
 }
 
 void check(const YoloHead& head, const Shape& shape) {
-  BRIGHTNET_CHECK(head.classes > 0 && head.mask_count > 0 && head.mask_count <= max_anchors &&
+  BRIGHTNET_CHECK(head.classes > 0 && head.mask_count > 0 && head.mask_count <= max_head_anchors &&
                       head.anchor_count > 0 && head.anchor_count <= max_anchors && head.input_width > 0 &&
                       head.input_height > 0,
                   "incomplete YOLO head");

@@ -15,8 +15,8 @@ namespace brightnet {
 /// A head and its teacher's, of the same stride and classes.
 struct DistilledHeads {
   YoloHead student, teacher;
-  int slot[max_anchors] = {};     ///< for each anchor of the student's head: the teacher's
-  float alike[max_anchors] = {};  ///< IoU of the two anchors' sizes
+  int slot[max_head_anchors] = {};     ///< for each anchor of the student's head: the teacher's
+  float alike[max_head_anchors] = {};  ///< IoU of the two anchors' sizes
 };
 
 /// Pairs the anchors of two heads; the first of equals.

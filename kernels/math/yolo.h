@@ -113,7 +113,7 @@ BRIGHTNET_HD float suitability(float iou, float objectness_logit, float class_lo
 /// The candidates of one truth in one head for simota: the predictions that `neighbours` assigns it to. A truth
 /// takes the most suitable of them, as many as the sum of their IoUs, at least one.
 struct Candidates {
-  static constexpr int most = 3 * max_anchors;
+  static constexpr int most = 3 * max_head_anchors;
   int cell[most], slot[most];  ///< cell: row · grid_w + column
   float suitability[most];
   int count, taken;

@@ -66,7 +66,8 @@ constexpr AssignmentKind static_form(AssignmentKind kind) {
   return kind;
 }
 
-constexpr int max_anchors = 32;
+/// Of a model, over all heads, and of one head: what a thread of the GPU keeps of a truth grows with the latter.
+constexpr int max_anchors = 32, max_head_anchors = 16;
 /// Most candidates per image and head for non-maximum suppression. A trained network has a few hundred.
 constexpr unsigned max_candidates = 8192;
 
@@ -81,7 +82,7 @@ struct YoloHead {
   int classes = 0;
   Anchor anchors[max_anchors];  ///< all anchors of the model, over all heads
   int anchor_count = 0;
-  int mask[max_anchors] = {};  ///< indices of this head's anchors
+  int mask[max_head_anchors] = {};  ///< indices of this head's anchors
   int mask_count = 0;
   int input_width = 0, input_height = 0;  ///< pixels of the network's input
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <numeric>
 
+#include <fmt/format.h>
+
 namespace brightnet {
 namespace {
 
@@ -16,7 +18,9 @@ std::string unless_alike(InputChannels in, const std::string& what) {
 void read_mask(const YamlValue& value, YoloAttributes& yolo) {
   YoloHead& head = yolo.head;
   const auto mask = yaml_as<std::vector<int>>(value, "mask", "a list of whole numbers");
-  if (mask.empty() || mask.size() > max_anchors) throw InputError("'mask' must name anchors", value.where());
+  if (mask.empty() || mask.size() > max_head_anchors) {
+    throw InputError(fmt::format("'mask' must name 1 to {} anchors", max_head_anchors), value.where());
+  }
   if (head.anchor_count == 0)
     throw InputError("there are no anchors", value.where(), "Write head: {anchors: [[w, h], …]}.");
   head.mask_count = static_cast<int>(mask.size());

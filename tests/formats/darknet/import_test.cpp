@@ -308,6 +308,9 @@ TEST(DarknetImport, ReadsTheTwentyAnchorsOfFiveHeads) {
   EXPECT_EQ(head.anchor_count, 20);
   EXPECT_EQ(head.anchors[19].h, 40);
   EXPECT_EQ(std::vector<int>(head.mask, head.mask + head.mask_count), (std::vector<int>{18, 19}));
+  const std::string many =
+      refusal_of(with(cfg, "mask = 18,19", "mask = 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16"));
+  EXPECT_NE(many.find("must name 1 to 16 anchors"), std::string::npos) << many;
 }
 
 TEST(DarknetImport, ReadsWidthHeightAndChannelsAndWritesThemBack) {
