@@ -96,6 +96,16 @@ TEST_F(Outputs, AnAnswerThatIsNotFinishedLeavesNothingBehind) {
   EXPECT_THROW(json_output((folder_ / "file/folder.json").string(), names_), InputError);
 }
 
+TEST_F(Outputs, AnAnswersFolderIsMadeIfItIsMissing) {
+  const fs::path file = folder_ / "new/sub/a.json";
+  json_output(file.string(), names_)->finish();
+  EXPECT_TRUE(Json::parse(read_file(file)).empty());
+  coco_json_output((folder_ / "coco/a.json").string(), CocoIds(std::vector<fs::path>{}, names_))->finish();
+  EXPECT_TRUE(fs::exists(folder_ / "coco/a.json"));
+  darknet_json_output((folder_ / "darknet/a.json").string(), names_)->finish();
+  EXPECT_TRUE(fs::exists(folder_ / "darknet/a.json"));
+}
+
 TEST_F(Outputs, CocoResultsTakeIdsFromNumberedFiles) {
   const std::vector<fs::path> files{"val/000000000139.jpg", "val/42.jpg"};
   const auto output = coco_json_output((folder_ / "c.json").string(), CocoIds(files, names_));
