@@ -58,6 +58,14 @@ TEST_F(Int8, IsWrittenBesideTheWeightsFromOneCalibration) {
                  "quantised already");
 }
 
+TEST_F(Int8, IsCalledByTheWholeNameOfTheWeights) {
+  fs::copy(run_.folder() / "weights.safetensors", run_.folder() / "net.v2.safetensors");
+  const ProgramResult made = run({"export", "--weights", "net.v2.safetensors", "--format", "safetensors",
+                                  "--int8", "--data", "data.yaml"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_TRUE(fs::exists(run_.folder() / "net.v2_int8.safetensors"));
+}
+
 TEST_F(Int8, DetectsAndEvaluatesAlmostWhatFp32Does) {
   if (!cpu::has_int8_products()) GTEST_SKIP() << "this CPU does not sum 8-bit products exactly";
   ASSERT_EQ(run_export({"--format", "safetensors", "--int8", "--data", "data.yaml"}).code, 0);
