@@ -157,6 +157,35 @@ TEST_F(Outputs, AnnotationsSayTheIds) {
   EXPECT_THROW(CocoIds(file, {}), InputError);
 }
 
+TEST_F(Outputs, AnnotationsOfEqualNamesAreToldApartByTheirFolders) {
+  const fs::path file = folder_ / "instances.json";
+  std::ofstream(file)
+      << R"({"images": [{"id": 1, "file_name": "train/a.jpg"}, {"id": 2, "file_name": "val/a.jpg"},
+    {"id": 3, "file_name": "old/val/a.jpg"}, {"id": 4, "file_name": "twice/b.jpg"},
+    {"id": 5, "file_name": "twice/b.jpg"}], "categories": []})";
+  const CocoIds ids(file, {});
+  const auto id = [&](const std::string& of) {
+    Frame frame;
+    frame.file = of;
+    return ids.image(frame, 9);
+  };
+  EXPECT_EQ(id("data/train/a.jpg"), 1);
+  EXPECT_EQ(id("data/val/a.jpg"), 2);
+  EXPECT_EQ(id("data/train/../val/a.jpg"), 2);
+  EXPECT_EQ(id("data/old/val/a.jpg"), 3) << "the longer one";
+  for (const auto& [unclear, one, other] :
+       {std::tuple("data/retrain/a.jpg", "train/a.jpg (id 1)", "val/a.jpg (id 2)"),
+        std::tuple("data/twice/b.jpg", "twice/b.jpg (id 4)", "twice/b.jpg (id 5)")}) {
+    try {
+      ADD_FAILURE() << unclear << " is given the id " << id(unclear);
+    } catch (const InputError& e) {
+      const std::string said = e.what();
+      for (const char* words : {unclear, one, other, "instances.json"})
+        EXPECT_NE(said.find(words), std::string::npos) << said;
+    }
+  }
+}
+
 TEST_F(Outputs, DarknetsResultCountsFramesFromOneWithSixDecimalsAndCutsNoBox) {
   const auto output = darknet_json_output((folder_ / "result.json").string(), names_);
   FoundObjects over_the_border = image("b.jpg", {{20, 10, 80, 43, 0, 0.123456789f}});
