@@ -20,20 +20,45 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Names for files, none of them twice: the second "dog" becomes "dog_2".
+/// Names for files, none of them twice: the second "dog" becomes "dog_2". Nor is an image called like a frame of a video:
+/// "clip" becomes "clip_2" beside an image "clip_000012".
 class UniqueNames {
  public:
-  std::string of(const std::string& wanted) {
+  explicit UniqueNames(const std::vector<fs::path>& files) {
+    for (const fs::path& file : files) {
+      if (!is_video_name(file)) images_.insert(file.stem().string());
+    }
+  }
+
+  std::string of(const fs::path& file) {
+    const std::string wanted = file.stem().string();
+    const bool is_clip = is_video_name(file);
     std::string name = wanted;
-    for (int& times = used_[wanted]; !taken_.insert(name).second;)
+    for (int& times = used_[wanted]; (is_clip && names_an_image(name)) || !taken_.insert(name).second;)
       name = fmt::format("{}_{}", wanted, ++times + 1);
     return name;
   }
 
  private:
+  /// Whether an image is called like a frame of a clip of this name (name_of_frame()).
+  bool names_an_image(const std::string& clip) const {
+    const std::string begin = clip + '_';
+    for (auto image = images_.lower_bound(begin); image != images_.end() && image->starts_with(begin);
+         ++image) {
+      const std::string number = image->substr(begin.size());
+      if (number.size() >= 6 && number.find_first_not_of("0123456789") == std::string::npos) return true;
+    }
+    return false;
+  }
+
   std::set<std::string> taken_;
   std::map<std::string, int> used_;  // how often a name had to be changed
+  std::set<std::string> images_;     // their stems
 };
+
+std::string name_of_frame(const Clip& clip, int64_t number) {
+  return fmt::format("{}_{:06}", clip.name, number);
+}
 
 /// The frames of one video, camera or stream.
 class ClipSource {
@@ -51,7 +76,7 @@ class ClipSource {
       return false;
     }
     frame.file = file_;
-    frame.name = fmt::format("{}_{:06}", clip_->name, *number);
+    frame.name = name_of_frame(*clip_, *number);
     frame.clip = clip_;
     frame.number = *number;
     return true;
@@ -69,8 +94,8 @@ class FileSource : public Source {
  public:
   FileSource(std::vector<fs::path> files, const SourceOptions& options)
       : Source(options.max_pixels), files_(std::move(files)), options_(options) {
-    UniqueNames unique;
-    for (const fs::path& file : files_) names_.push_back(unique.of(file.stem().string()));
+    UniqueNames unique(files_);
+    for (const fs::path& file : files_) names_.push_back(unique.of(file));
     // A video by itself is opened at once: when it cannot be, there is nothing to do.
     if (files_.size() == 1 && is_video_name(files_[0])) open(at_++);
     count_ = clip_ ? clip_->count() : static_cast<int64_t>(files_.size());

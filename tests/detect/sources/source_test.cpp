@@ -73,6 +73,18 @@ TEST_F(Sources, AFolderIsItsImagesAndVideosByName) {
   EXPECT_EQ(open_source((folder_ / "sub").string())->count(), 1);
 }
 
+TEST_F(Sources, NoImageIsCalledLikeAFrameOfAVideo) {
+  write_clip(folder_ / "clip.avi", 2);
+  image("clip_000000.jpg");
+  image("clip_2_1234567.jpg");
+  image("clip_3.jpg");
+  write_clip(folder_ / "other.avi", 1);
+  image("other_12345.jpg");  // too short for a frame
+  image("other_1234567x.jpg");
+  EXPECT_EQ(names(""), (Names{"clip_3_000000", "clip_3_000001", "clip_000000", "clip_2_1234567", "clip_3_2",
+                              "other_000000", "other_12345", "other_1234567x"}));
+}
+
 TEST_F(Sources, APatternAndAListNameFiles) {
   image("x/1.jpg");
   image("y/1.jpg");
