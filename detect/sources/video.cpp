@@ -97,7 +97,10 @@ std::optional<int64_t> VideoCapture::read(cv::Mat& bgr) {
   if (options_.frames > 0 && given_ == options_.frames) return std::nullopt;
   try {
     for (int skipped = 0; given_ > 0 && skipped + 1 < options_.every; ++skipped) {
-      if (!capture_.grab()) return std::nullopt;
+      if (!capture_.grab()) {
+        broke_off_ = true;
+        return std::nullopt;
+      }
       ++at_;
     }
     // A backend may reuse the memory of its frames.

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "tests/detect/clip.h"
+#include "tests/logged.h"
 
 namespace brightnet {
 namespace {
@@ -122,6 +123,24 @@ TEST_F(Sources, AVideosFramesAreNumberedAndCanBeThinnedOut) {
             (Names{"clip_000000", "clip_000003", "clip_000006"}));
   EXPECT_EQ(open_source((folder_ / "clip.avi").string(), {.frames = 0, .every = 3})->count(), 3);
   EXPECT_EQ(open_source((folder_ / "clip.avi").string(), {.frames = 2, .every = 3})->count(), 2);
+}
+
+TEST_F(Sources, AVideoThatEndsEarlyIsReportedHoweverManyFramesAreSkipped) {
+  const fs::path whole = folder_ / "whole.avi", cut = folder_ / "cut.avi";
+  write_clip(whole, 60);
+  fs::copy(whole, cut);
+  fs::resize_file(cut, fs::file_size(cut) / 2);
+  for (const int every : {1, 20}) {  // 20: it ends among frames that are skipped
+    const testing::Logged logged;
+    EXPECT_FALSE(names("cut.avi", {.every = every}).empty());
+    EXPECT_NE(logged.text().find("of 60 frames; the file may be damaged"), std::string::npos)
+        << every << ": " << logged.text();
+  }
+  for (const int every : {1, 7, 20}) {
+    const testing::Logged logged;
+    EXPECT_EQ(names("whole.avi", {.every = every}).size(), static_cast<size_t>((59 + every) / every));
+    EXPECT_EQ(logged.text(), "") << every;
+  }
 }
 
 TEST_F(Sources, VideosAreKnownByTheirEndings) {
