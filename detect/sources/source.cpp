@@ -5,6 +5,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <glob.h>
@@ -63,16 +64,16 @@ std::string name_of_frame(const Clip& clip, int64_t number) {
 /// The frames of one video, camera or stream.
 class ClipSource {
  public:
-  ClipSource(VideoCapture capture, std::string file, std::string name)
+  ClipSource(VideoCapture capture, std::string file, std::string name, bool is_live = false)
       : capture_(std::move(capture)),
         file_(std::move(file)),
+        is_live_(is_live),
         clip_(std::make_shared<Clip>(Clip{std::move(name), capture_.frames_per_second()})) {}
 
   bool next(Frame& frame) {
     const auto number = capture_.read(frame.image);
     if (!number) {
-      const std::string shortfall = capture_.shortfall();
-      if (!shortfall.empty()) log::warn("{} {}; the file may be damaged.", file_, shortfall);
+      if (!std::exchange(has_ended_, true)) say_how_it_ended();
       return false;
     }
     frame.file = file_;
@@ -84,8 +85,17 @@ class ClipSource {
   int64_t count() const { return capture_.count(); }
 
  private:
+  void say_how_it_ended() const {
+    const std::string shortfall = capture_.shortfall(), unannounced = capture_.unannounced_end();
+    if (!shortfall.empty()) log::warn("{} {}; the file may be damaged.", file_, shortfall);
+    if (is_live_ && !unannounced.empty()) {
+      log::warn("{} {}: it was switched off, or the connection to it is lost.", file_, unannounced);
+    }
+  }
+
   VideoCapture capture_;
   std::string file_;
+  bool is_live_, has_ended_ = false;
   std::shared_ptr<const Clip> clip_;
 };
 
@@ -144,7 +154,7 @@ class FileSource : public Source {
 class LiveSource : public Source {
  public:
   LiveSource(VideoCapture capture, const std::string& file, const std::string& name)
-      : clip_(std::move(capture), file, name) {}
+      : clip_(std::move(capture), file, name, true) {}
 
   bool next(Frame& frame) override {
     frame = {};

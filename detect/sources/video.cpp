@@ -125,4 +125,8 @@ std::string VideoCapture::shortfall() const {
   return fmt::format("ends after {} of {} frames", at_, promised_);
 }
 
+std::string VideoCapture::unannounced_end() const {
+  return broke_off_ && promised_ < 0 ? fmt::format("gave no more frames after {}", at_) : "";
+}
+
 }  // namespace brightnet

@@ -29,6 +29,8 @@ class VideoCapture {
 
   /// Says after the end "ends after 12 of 300 frames" when it promised clearly more; empty otherwise.
   std::string shortfall() const;
+  /// Says after the end "gave no more frames after 12" when it ended by itself and had not said when it would; empty otherwise.
+  std::string unannounced_end() const;
 
  private:
   VideoCapture(cv::VideoCapture capture, const SourceOptions& options);

@@ -1,5 +1,6 @@
 #include "detect/sources/source.h"
 
+#include <algorithm>
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -156,6 +157,37 @@ TEST_F(Sources, AnAddressIsAStream) {
   const auto source = open_source("file://" + fs::absolute(folder_ / "clip.avi").string());
   EXPECT_TRUE(source->live());
   EXPECT_EQ(names(*source).size(), 3u);
+}
+
+TEST_F(Sources, AStreamThatEndsByItselfIsReportedOnce) {
+  const fs::path file = fs::absolute(folder_ / "camera.mjpg");  // says nowhere how long it is
+  {
+    std::ofstream out(file, std::ios::binary);
+    for (int i = 0; i < 5; ++i) {
+      std::vector<uint8_t> jpeg;
+      cv::imencode(".jpg", cv::Mat(48, 64, CV_8UC3, cv::Scalar(60, 90, testing::clip_red(i))), jpeg);
+      out.write(reinterpret_cast<const char*>(jpeg.data()), static_cast<std::streamsize>(jpeg.size()));
+    }
+  }
+  const std::string address = "file://" + file.string();
+  const auto said = [&](const std::string& text, const SourceOptions& options) {
+    const testing::Logged logged;
+    const auto source = open_source(text, options);
+    names(*source);
+    Frame frame;
+    EXPECT_FALSE(source->next(frame));
+    return logged.text();
+  };
+  for (const int every : {1, 3}) {
+    const std::string warning = said(address, {.every = every});
+    EXPECT_EQ(warning.find(address + " gave no more frames after 5"), 0u) << warning;
+    EXPECT_EQ(std::count(warning.begin(), warning.end(), '\n'), 1) << warning;
+  }
+  EXPECT_EQ(said(address, {.frames = 3}), "") << "as many as were asked for";
+  EXPECT_EQ(said(file.string(), {}), "") << "a file has an end";
+  write_clip(folder_ / "clip.avi", 3);
+  EXPECT_EQ(said("file://" + fs::absolute(folder_ / "clip.avi").string(), {}), "")
+      << "an end that it announced";
 }
 
 TEST_F(Sources, AFileThatIsNoVideoIsRefusedAloneAndSkippedAmongOthers) {
