@@ -9,7 +9,8 @@
 
 namespace brightnet {
 
-/// A stream's address without a name and a password, which have no place in messages and answers.
+/// A stream's address without a name and a password, which have no place in messages and answers; what is no address, as it
+/// is.
 std::string without_credentials(const std::string& address);
 
 class VideoCapture {

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "detect/sources/video.h"
 #include "tests/detect/clip.h"
 #include "tests/logged.h"
 
@@ -190,6 +191,19 @@ TEST_F(Sources, AStreamThatEndsByItselfIsReportedOnce) {
       << "an end that it announced";
 }
 
+TEST_F(Sources, NoPartOfAPasswordIsLeftInAnAddress) {
+  for (const char* address :
+       {"rtsp://cam/live", "rtsp://admin@cam/live", "rtsp://admin:pass@cam/live",
+        "rtsp://admin:p@ss@cam/live", "rtsp://admin:p/ss@cam/live", "rtsp://admin:p/s@s@cam/live",
+        "rtsp://admin:p@s/s@cam/live", "rtsp://admin:p?s#s@cam/live", "rtsp://ad@min:p:/@cam/live"}) {
+    EXPECT_EQ(without_credentials(address), "rtsp://cam/live") << address;
+  }
+  for (const char* none :
+       {"rtsp://cam/live@2x", "rtsp://cam:554/live", "rtsp://cam", "clip@2x.mp4", "a:b@c.mp4"})
+    EXPECT_EQ(without_credentials(none), none);
+  EXPECT_EQ(without_credentials("rtsp://admin@cam/live@2x"), "rtsp://cam/live@2x");
+}
+
 TEST_F(Sources, AFileThatIsNoVideoIsRefusedAloneAndSkippedAmongOthers) {
   std::ofstream(folder_ / "broken.mp4") << "this is text";
   image("z.png");
@@ -217,9 +231,12 @@ TEST_F(Sources, WhatMeansNothingIsRefusedWithARemedy) {
   expect((folder_ / "empty.txt").string(), "list is empty");
   std::ofstream(folder_ / "data.bin") << "x";
   expect((folder_ / "d*.bin").string(), "none of the files that fit");
-  const std::string message = refusal("file://user:secret@host/none.mp4");
-  EXPECT_NE(message.find("cannot be opened"), std::string::npos) << message;
-  EXPECT_EQ(message.find("secret"), std::string::npos) << message;
+  for (const char* address : {"file://user:secret@host/none.mp4", "file://user:p@secret@host/none.mp4",
+                              "file://user:p/secret@host/none.mp4"}) {
+    const std::string message = refusal(address);
+    EXPECT_NE(message.find("cannot be opened"), std::string::npos) << message;
+    EXPECT_EQ(message.find("secret"), std::string::npos) << message;
+  }
 }
 
 }  // namespace
