@@ -119,6 +119,7 @@ Dataset images_to_calibrate_on(const RunConfig& config, const TrainedModel& trai
 }  // namespace
 
 QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& options) {
+  if (options.images < 1) throw InputError("images must be at least 1", "QuantizationOptions::images");
   const TrainedModel& trained = weights.trained();
   if (!trained.model.quantization.empty()) {
     throw InputError(

@@ -95,6 +95,19 @@ TEST_F(Commands, QuantisationLooksAtWhatTrainingSaw) {
   EXPECT_NE(without.find("trained on tiles of larger pictures (32,0.2)"), std::string::npos) << without;
 }
 
+TEST_F(Commands, QuantisationRefusesToLookAtNoImage) {
+  const Weights weights = Weights::open(write_small_weights(run_));
+  for (const int images : {0, -1}) {
+    try {
+      quantize(weights, {.data = run_.config().string(), .images = images});
+      ADD_FAILURE() << images << " images are accepted";
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("images must be at least 1"), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
 TEST_F(Commands, AReportOfWeightsHasThePlotsUnlessTheyAreNotWanted) {
   WeightsReportOptions options{.run = run(),
                                .weights = {.weights = write_small_weights(run_)},
