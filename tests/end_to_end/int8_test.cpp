@@ -106,6 +106,17 @@ TEST_F(Int8, MaxLossSaysWhatEachLayerCostsAndBrings) {
   }
 }
 
+TEST_F(Int8, AFileThatOpenCvCannotReadIsAnsweredByWhatCan) {
+  ASSERT_EQ(run_export({"--format", "onnx", "--int8", "--data", "data.yaml"}).code, 0);
+  const ProgramResult found =
+      run({"detect", "--weights", "weights_int8.onnx", "--source", "data/images/val", "--no-save"});
+  if (found.code == 0) GTEST_SKIP() << "this OpenCV reads it";
+  for (const char* words :
+       {"weights_int8.onnx: this network is quantised", "--int8", "--precision int8", "ONNX Runtime"})
+    expect_refused(found, words);
+  EXPECT_EQ(found.err.find("Export it again"), std::string::npos) << found.err;
+}
+
 TEST_F(Int8, IsRefusedWhereItCannotBe) {
   expect_refused(run_export({"--format", "onnx", "--int8"}), "--data");
   expect_refused(run_export({"--format", "onnx", "--max-loss", "0.3"}), "--int8");
