@@ -17,6 +17,7 @@
 #include "detect/open_weights.h"
 #include "detect/outputs/open_outputs.h"
 #include "detect/outputs/window.h"
+#include "detect/sources/video.h"
 #include "kernels/device/device.h"
 #include "train/setup/data_sets.h"
 #include "train/setup/named_run.h"
@@ -167,7 +168,7 @@ bool detect_files(const DetectionOptions& options, const std::function<std::stop
   progress.clear();
   for (const auto& [file, reason] : report.skipped) log::warn("Skipped {}: {}.", file, reason);
   if (report.images == 0 && !stop.stop_requested())
-    throw InputError("none of the images could be read", options.source);
+    throw InputError("none of the images could be read", without_credentials(options.source));
   for (const auto& output : outputs) output->finish();
   say_what_was_done(options, report, how.workers);
   return !stop.stop_requested();

@@ -39,9 +39,11 @@ class Frames::Implementation {
   Implementation(const Weights& weights, const std::string& source, const FrameOptions& options)
       : weights_(weights),
         source_(open_source(
-            source, {.frames = options.frames, .every = options.every, .max_pixels = options.max_pixels})) {}
+            source, {.frames = options.frames, .every = options.every, .max_pixels = options.max_pixels})),
+        // A folder, a pattern or a list may contain a single image too.
+        is_image_(source_->files().size() == 1 && source_->files()[0] == source && !is_video_name(source)) {}
 
-  bool is_image() const { return source_->files().size() == 1 && !is_video_name(source_->files()[0]); }
+  bool is_image() const { return is_image_; }
   bool live() const { return source_->live(); }
 
   Picture next() {
@@ -53,7 +55,7 @@ class Frames::Implementation {
         picture.number = frame.number;
         return picture;
       }
-      if (is_image()) throw InputError(frame.failure, frame.file);
+      if (is_image_) throw InputError(frame.failure, frame.file);
       log::warn("Skipped {}: {}.", frame.file, frame.failure);
     }
     return {};
@@ -62,6 +64,7 @@ class Frames::Implementation {
  private:
   Weights weights_;
   std::unique_ptr<Source> source_;
+  bool is_image_;
 };
 
 Frames::Frames(const Weights& weights, const std::string& source, const FrameOptions& options)

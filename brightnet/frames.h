@@ -40,12 +40,12 @@ class BRIGHTNET_PUBLIC Frames {
   Frames(Frames&&) noexcept;
   Frames& operator=(Frames&&) noexcept;
 
-  /// Whether the source is one image file, by its name.
+  /// Whether the source names an image file itself; a folder, a pattern and a list do not, whatever they contain.
   bool is_image() const;
   /// Whether it is a camera or a stream, where waiting for several frames at once would add latency.
   bool live() const;
-  /// The next one, without pixels after the last. Files that cannot be read are skipped with a warning in the log; when the
-  /// source is one image, InputError is thrown.
+  /// The next one, without pixels after the last. Files that cannot be read are skipped with a warning in the log; when
+  /// is_image(), InputError is thrown.
   Picture next();
 
  private:

@@ -100,9 +100,26 @@ std::string sensitivity_text(const Sensitivity& sensitivity) {
   return text;
 }
 
+/// What training sees; `count` of them will be looked at.
+Dataset images_to_calibrate_on(const RunConfig& config, const TrainedModel& trained, int count) {
+  const auto tiles = trained.training.find("tiles");
+  if (tiles != trained.training.end() && !config.data.tiles) {
+    log::warn(
+        "These weights were trained on tiles of larger pictures ({}), and are calibrated on whole pictures: give the run's "
+        "own configuration as the data, or another with data.tiles.",
+        tiles->second);
+  }
+  Dataset images = training_images(config, read_split(config, Split::train));
+  const std::ptrdiff_t all = std::ssize(images.images);
+  log::info("Calibrating on {} of {} {}", std::min<std::ptrdiff_t>(count, all), all,
+            config.data.tiles ? "tiles of the training images" : "training images");
+  return images;
+}
+
 }  // namespace
 
 QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& options) {
+  if (options.images < 1) throw InputError("images must be at least 1", "QuantizationOptions::images");
   const TrainedModel& trained = weights.trained();
   if (!trained.model.quantization.empty()) {
     throw InputError(
@@ -114,9 +131,7 @@ QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& opt
   if (measures) open_device("cpu", Precision::int8);  // refuses before the work
   const NamedRun named(configuration_at(options.data, options.settings), measures);
   named.say_data();
-  const Dataset images = read_split(named.load(), Split::train);
-  log::info("Calibrating on {} of {} training images",
-            std::min<int64_t>(options.images, std::ssize(images.images)), std::ssize(images.images));
+  const Dataset images = images_to_calibrate_on(named.load(), trained, options.images);
   const CalibrationInputs inputs(images, options.images, trained.fit(), std::min(compute_threads(), 8));
   ProgressLine line(10);
   Calibration calibration = calibrate(trained, inputs,

@@ -29,9 +29,9 @@ struct QuantizedWeights {
   Answer report = {};  ///< the ranges and, with `max_loss`, what each layer costs and brings
 };
 
-/// Post-training quantisation on the CPU (docs/deploy.md#int8). Logs its progress. Throws InputError for weights that are
-/// quantised already and when the data cannot be read, DeviceError where AP is to be measured and the CPU has no instructions
-/// for it.
+/// Post-training quantisation on the CPU (docs/deploy.md#int8). Logs its progress. Throws InputError for fewer images than one,
+/// for weights that are quantised already and when the data cannot be read, DeviceError where AP is to be measured and the CPU
+/// has no instructions for it.
 BRIGHTNET_PUBLIC QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& options);
 
 }  // namespace brightnet

@@ -59,12 +59,11 @@ std::vector<fs::path> inputs(const ExportArguments& arguments) {
   return {arguments.weights.weights, arguments.weights.cfg, arguments.weights.names};
 }
 
-/// Next to the weights: best.onnx, best_int8.onnx, best_half.safetensors.
-fs::path default_file(const ExportArguments& arguments, const char* extension) {
-  fs::path file = arguments.weights.weights;
-  file.replace_filename(file.stem().string() + (arguments.int8 ? "_int8" : "") +
-                        (arguments.half ? "_half" : ""));
-  return file.replace_extension(extension);
+/// Next to the weights: best.onnx, best_int8.onnx, best_half.safetensors; best.v2.onnx of best.v2.safetensors.
+fs::path default_file(const ExportArguments& arguments, const std::string& ending) {
+  const fs::path& weights = arguments.weights.weights;
+  return weights.parent_path() / (weights.stem().string() + (arguments.int8 ? "_int8" : "") +
+                                  (arguments.half ? "_half" : "") + ending);
 }
 
 /// The weights, quantised where that is asked for.
@@ -100,7 +99,7 @@ void export_for_server(const ExportArguments& arguments) {
   if (arguments.server != "deepstream" && options.heads != "nms")
     refuse_options(arguments.nms_only, "--heads nms and --for deepstream");
   const fs::path folder =
-      arguments.out.empty() ? default_file(arguments, "").string() + "_" + arguments.server : arguments.out;
+      arguments.out.empty() ? default_file(arguments, "_" + arguments.server) : fs::path(arguments.out);
   if (arguments.int8 && arguments.server == "deepstream")  // before it calibrates
     refuse_options({"--int8"}, "--format onnx or safetensors, and --for triton");
   for (const fs::path& place : files_for(arguments.server)) {

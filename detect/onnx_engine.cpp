@@ -21,6 +21,18 @@ void fill_planes(const Value* values, float scale, size_t images, size_t pixels,
   }
 }
 
+/// `what` OpenCV was asked to do with the file: "read" or "run".
+[[noreturn]] void refuse_network(const std::string& what, const cv::Exception& problem,
+                                 const std::string& file) {
+  if (is_quantized_onnx(file)) {
+    throw InputError(
+        "this network is quantised to 8 bits, and OpenCV cannot " + what + " such a one", file,
+        "Give with --precision int8 the .safetensors that `brightnet export --format safetensors --int8` "
+        "writes, or use ONNX Runtime for this file.");
+  }
+  throw InputError("OpenCV cannot " + what + " this network: " + problem.err, file, "Export it again.");
+}
+
 }  // namespace
 
 bool is_onnx(const std::filesystem::path& file) {
@@ -43,7 +55,7 @@ OnnxEngine::OnnxEngine(const std::filesystem::path& file)
   try {
     net_ = cv::dnn::readNetFromONNX(file_);
   } catch (const cv::Exception& e) {
-    throw InputError("OpenCV cannot read this network: " + e.err, file_, "Export it again.");
+    refuse_network("read", e, file_);
   }
   const int shape[] = {batch_, metadata_.channels, metadata_.size.height, metadata_.size.width};
   input_.create(4, shape, CV_32F);
@@ -63,7 +75,7 @@ std::vector<std::vector<Detection>> OnnxEngine::candidates(const void* inputs, c
     net_.setInput(input_, "images");
     net_.forward(outputs, std::vector<cv::String>{"boxes", "scores"});
   } catch (const cv::Exception& e) {
-    throw InputError("OpenCV cannot run this network: " + e.err, file_, "Export it again.");
+    refuse_network("run", e, file_);
   }
   const cv::Mat &boxes = outputs[0], &scores = outputs[1];
   const auto classes = static_cast<int>(metadata_.classes.size());

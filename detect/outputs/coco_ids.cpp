@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -51,6 +53,14 @@ std::vector<int64_t> cocos_categories() {
   return ids;
 }
 
+/// The number of names in `file_name`, a folder counts as one, if the path of `file` ends like that; 0 if it does not.
+size_t length_as_ending(const fs::path& file_name, const fs::path& file) {
+  const fs::path ending = file_name.lexically_normal(), whole = fs::absolute(file).lexically_normal();
+  const std::vector<fs::path> names(ending.begin(), ending.end()), all(whole.begin(), whole.end());
+  if (names.size() > all.size() || !std::equal(names.rbegin(), names.rend(), all.rbegin())) return 0;
+  return names.size();
+}
+
 nlohmann::json read_annotations(const fs::path& file) {
   using Json = nlohmann::json;
   // The annotations themselves are most of the file, and not of interest.
@@ -80,9 +90,10 @@ CocoIds::CocoIds(const fs::path& annotations, const std::vector<std::string>& cl
   const nlohmann::json document = read_annotations(annotations);
   std::map<std::string, int64_t> categories;
   try {
-    for (const auto& image : document["images"])
-      images_[fs::path(image.at("file_name").get<std::string>()).filename().string()] =
-          whole_number<int64_t>(image.at("id"));
+    for (const auto& image : document["images"]) {
+      const fs::path file_name = image.at("file_name").get<std::string>();
+      annotated_[file_name.filename().string()].push_back({file_name, whole_number<int64_t>(image.at("id"))});
+    }
     for (const auto& category : document["categories"])
       categories[category.at("name")] = whole_number<int64_t>(category.at("id"));
   } catch (const nlohmann::json::exception&) {
@@ -106,12 +117,34 @@ int64_t CocoIds::image(const Frame& frame, int64_t place) const {
     const auto found = images_.find(frame.file);
     return found == images_.end() ? place : found->second;
   }
-  const auto found = images_.find(fs::path(frame.file).filename().string());
-  if (found == images_.end() || frame.clip) {
+  const auto found = annotated_.find(fs::path(frame.file).filename().string());
+  if (found == annotated_.end() || frame.clip) {
     throw InputError("this image is not among those of " + annotations_.string(), frame.file,
                      "Give --coco-ids the annotations that belong to the images.");
   }
-  return found->second;
+  return best_fit(found->second, frame.file);
+}
+
+int64_t CocoIds::best_fit(const std::vector<AnnotatedImage>& images, const std::string& file) const {
+  if (images.size() == 1) return images[0].id;  // its folder may have been moved
+  size_t most = 0;
+  std::vector<const AnnotatedImage*> best;
+  for (const AnnotatedImage& image : images) {
+    const size_t length = length_as_ending(image.file_name, file);
+    if (length == 0 || length < most) continue;
+    if (length > most) best.clear();
+    most = length;
+    best.push_back(&image);
+  }
+  const auto is_same = [&](const AnnotatedImage* image) { return image->id == best[0]->id; };
+  if (!best.empty() && std::all_of(best.begin(), best.end(), is_same)) return best[0]->id;
+  if (best.size() < 2) best = {&images[0], &images[1]};
+  throw InputError(
+      fmt::format("{} has several images of this name, among them {} (id {}) and {} (id {}), and the path "
+                  "does not say which of them this is",
+                  annotations_.string(), best[0]->file_name.string(), best[0]->id,
+                  best[1]->file_name.string(), best[1]->id),
+      file, "Give --source so that the path of this image ends like its file_name.");
 }
 
 }  // namespace brightnet

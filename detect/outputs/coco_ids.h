@@ -19,18 +19,27 @@ class CocoIds {
   /// classes are COCO's 80 in their usual order; else the class's, from 1.
   CocoIds(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& class_names);
 
-  /// The ids in a file of annotations: images by their file's name, categories by theirs. Throws InputError
-  /// when the file is not COCO's, or lacks one of the classes.
+  /// The ids in a file of annotations: images by their file's name, of several with the same name by the folders before it,
+  /// categories by theirs. Throws InputError when the file is not COCO's, or lacks one of the classes.
   CocoIds(const std::filesystem::path& annotations, const std::vector<std::string>& class_names);
 
   /// `place`: of the frame among what the source hands out, from 1. Throws InputError for an image that the
-  /// annotations do not have.
+  /// annotations do not have, and for one of which they do not say which of several it is.
   int64_t image(const Frame& frame, int64_t place) const;
   int64_t category(int class_id) const { return categories_[class_id]; }
 
  private:
-  std::filesystem::path annotations_;      // empty: none
-  std::map<std::string, int64_t> images_;  // by the file's name (annotations), or by its path
+  struct AnnotatedImage {
+    std::filesystem::path file_name;  // as the annotations have it
+    int64_t id = 0;
+  };
+
+  /// Throws InputError unless one of them fits this file better than the others.
+  int64_t best_fit(const std::vector<AnnotatedImage>& images, const std::string& file) const;
+
+  std::filesystem::path annotations_;                             // empty: none
+  std::map<std::string, int64_t> images_;                         // without annotations: by the file's path
+  std::map<std::string, std::vector<AnnotatedImage>> annotated_;  // by the file's name without its folders
   std::vector<int64_t> categories_;
 };
 

@@ -1,9 +1,11 @@
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <optional>
 
 #include "brightnet/answer.h"
 #include "core/files.h"
+#include "core/output_files.h"
 #include "detect/detections_json.h"
 #include "detect/outputs/output.h"
 
@@ -20,7 +22,9 @@ class JsonOutput : public DetectionOutput {
              Records records)
       : records_(std::move(records)) {
     check_answer_file(file, option, "[\n{\"" + first_key + "\":");
-    if (file != "-") file_.emplace(file);
+    if (file == "-") return;
+    prepare_folder(std::filesystem::path(file).parent_path(), option);
+    file_.emplace(file);
   }
 
   void add(const FoundObjects& found) override {

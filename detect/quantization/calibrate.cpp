@@ -1,7 +1,9 @@
 #include "detect/quantization/calibrate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <set>
 
@@ -24,11 +26,13 @@ struct Parts {
   std::vector<bool> convolutions;         ///< of each layer: quantised
   std::set<int> needed;                   ///< of `ranges`: a quantised convolution reads it
   std::vector<std::vector<int>> readers;  ///< of each layer's output: those that are quantised
+  bool with_image = false;                ///< the image shares a range with what layers compute
 
   explicit Parts(const Model& model)
       : ranges(shared_ranges(model)), convolutions(model.layers.size()), readers(model.layers.size()) {
     const std::vector<bool> predicts = predicting_layers(model);
     for (size_t i = 0; i < model.layers.size(); ++i) {
+      with_image = with_image || (is_of_image(static_cast<int>(i)) && !moves_values(model.layers[i]));
       const auto* conv = std::get_if<ConvAttributes>(&model.layers[i].attributes);
       convolutions[i] = conv && !conv->full_precision && !predicts[i];
       const int input = convolutions[i] ? model.layers[i].inputs[0] : network_input;
@@ -38,6 +42,7 @@ struct Parts {
     }
   }
   int of(int layer) const { return ranges[layer + 1]; }
+  bool is_of_image(int layer) const { return of(layer) == of(network_input); }
 };
 
 /// What the ranges are chosen from: first the extremes of all values, then, in a second pass, their distribution.
@@ -54,20 +59,28 @@ class ValueObserver : public LayerObserver {
 
   void begin(Pass pass) { pass_ = pass; }
 
+  /// The network's input, which no layer puts out.
+  void image(std::span<const float> pixels) {
+    if (!parts_.with_image) return;
+    static constexpr std::array<float, 2> extremes{0, 1};  // other images have them
+    see(outputs[parts_.of(network_input)],
+        pass_ == Pass::extremes ? std::span<const float>(extremes) : pixels);
+  }
+
   void before_activation(int layer, const Tensor& y) override {
-    if (parts_.convolutions[layer]) see(before[layer], y);
+    if (parts_.convolutions[layer]) see(before[layer], values_of(y));
   }
   void output(int layer, const Tensor& y) override {
     const auto i = static_cast<size_t>(layer);
-    if (!moves_values(model_.layers[i])) see(outputs[parts_.of(layer)], y);
+    if (!moves_values(model_.layers[i])) see(outputs[parts_.of(layer)], values_of(y));
     if (pass_ == Pass::extremes) return;
     for (const int reader : parts_.readers[i])
       means[reader].add(std::get<ConvAttributes>(model_.layers[reader].attributes), y);
   }
 
  private:
-  void see(Histogram& histogram, const Tensor& y) {
-    pass_ == Pass::extremes ? histogram.widen(values_of(y)) : histogram.add(values_of(y));
+  void see(Histogram& histogram, std::span<const float> values) {
+    pass_ == Pass::extremes ? histogram.widen(values) : histogram.add(values);
   }
 
   const Model& model_;
@@ -89,12 +102,18 @@ class RoundingObserver : public LayerObserver {
     range_ = range;
   }
   void output(int layer, const Tensor& y) override {
-    if (!range_ || parts_.of(layer) != of_ || moves_values(model_.layers[layer])) return;
+    if (!range_ || parts_.of(layer) != of_ || was_rounded(model_.layers[layer])) return;
     float* const values = y.as<float>();
     for (size_t i = 0; i < y.count(); ++i) values[i] = dequantized(quantized(values[i], *range_), *range_);
   }
 
  private:
+  /// Of values that are moved, all but the image's were rounded where they came from.
+  static bool was_rounded(const LayerDescription& layer) {
+    return moves_values(layer) &&
+           std::find(layer.inputs.begin(), layer.inputs.end(), network_input) == layer.inputs.end();
+  }
+
   const Model& model_;
   const Parts& parts_;
   int of_ = 0;
@@ -214,6 +233,7 @@ class Calibrator {
     for (const auto pass : {ValueObserver::Pass::extremes, ValueObserver::Pass::distribution}) {
       values.begin(pass);
       for (int i = 0; i < inputs_.count(); ++i) {
+        values.image(inputs_.values(i));
         inputs_.infer(inference.network(), i);
         step();
       }
@@ -234,7 +254,9 @@ class Calibrator {
       }
       choice.error = INFINITY;
       for (const CalibrationMethod method : enum_values<CalibrationMethod>()) {
-        const QuantizedRange found = calibrated_range(values.outputs[range], method, options_.symmetric);
+        QuantizedRange found = calibrated_range(values.outputs[range], method, options_.symmetric);
+        if (range == parts_.of(network_input) && found.most() < 1)  // white stays white
+          found = range_between(found.least(), 1, options_.symmetric);
         rounding.round(range, found);
         const double now = error.now();
         if (method == CalibrationMethod::min_max) choice.error_of_min_max = now;
@@ -272,6 +294,19 @@ CalibrationInputs::CalibrationInputs(const Dataset& images, int count, const Inp
     const auto* input = static_cast<const std::byte*>(batch->input);
     inputs_.emplace_back(input, input + bytes);
   }
+}
+
+std::vector<float> CalibrationInputs::values(int input) const {
+  const std::vector<std::byte>& bytes = inputs_[input];
+  std::vector<float> values(has_values_ ? bytes.size() / sizeof(float) : bytes.size());
+  if (has_values_) {
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+  } else {
+    std::transform(bytes.begin(), bytes.end(), values.begin(), [](std::byte pixel) {
+      return image_range.scale * static_cast<float>(std::to_integer<int>(pixel));
+    });
+  }
+  return values;
 }
 
 void CalibrationInputs::infer(Network& network, int input) const {

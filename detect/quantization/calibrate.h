@@ -21,6 +21,8 @@ class CalibrationInputs {
   CalibrationInputs(const Dataset& images, int count, const InputFit& fit, int workers);
 
   int count() const { return static_cast<int>(inputs_.size()); }
+  /// What the network sees of one of them, from 0 to 1.
+  std::vector<float> values(int input) const;
   /// Infers one of them.
   void infer(Network& network, int input) const;
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <glob.h>
@@ -20,38 +21,63 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Names for files, none of them twice: the second "dog" becomes "dog_2".
+/// Names for files, none of them twice: the second "dog" becomes "dog_2". Nor is an image called like a frame of a video:
+/// "clip" becomes "clip_2" beside an image "clip_000012".
 class UniqueNames {
  public:
-  std::string of(const std::string& wanted) {
+  explicit UniqueNames(const std::vector<fs::path>& files) {
+    for (const fs::path& file : files) {
+      if (!is_video_name(file)) images_.insert(file.stem().string());
+    }
+  }
+
+  std::string of(const fs::path& file) {
+    const std::string wanted = file.stem().string();
+    const bool is_clip = is_video_name(file);
     std::string name = wanted;
-    for (int& times = used_[wanted]; !taken_.insert(name).second;)
+    for (int& times = used_[wanted]; (is_clip && names_an_image(name)) || !taken_.insert(name).second;)
       name = fmt::format("{}_{}", wanted, ++times + 1);
     return name;
   }
 
  private:
+  /// Whether an image is called like a frame of a clip of this name (name_of_frame()).
+  bool names_an_image(const std::string& clip) const {
+    const std::string begin = clip + '_';
+    for (auto image = images_.lower_bound(begin); image != images_.end() && image->starts_with(begin);
+         ++image) {
+      const std::string number = image->substr(begin.size());
+      if (number.size() >= 6 && number.find_first_not_of("0123456789") == std::string::npos) return true;
+    }
+    return false;
+  }
+
   std::set<std::string> taken_;
   std::map<std::string, int> used_;  // how often a name had to be changed
+  std::set<std::string> images_;     // their stems
 };
+
+std::string name_of_frame(const Clip& clip, int64_t number) {
+  return fmt::format("{}_{:06}", clip.name, number);
+}
 
 /// The frames of one video, camera or stream.
 class ClipSource {
  public:
-  ClipSource(VideoCapture capture, std::string file, std::string name)
+  ClipSource(VideoCapture capture, std::string file, std::string name, bool is_live = false)
       : capture_(std::move(capture)),
         file_(std::move(file)),
+        is_live_(is_live),
         clip_(std::make_shared<Clip>(Clip{std::move(name), capture_.frames_per_second()})) {}
 
   bool next(Frame& frame) {
     const auto number = capture_.read(frame.image);
     if (!number) {
-      const std::string shortfall = capture_.shortfall();
-      if (!shortfall.empty()) log::warn("{} {}; the file may be damaged.", file_, shortfall);
+      if (!std::exchange(has_ended_, true)) say_how_it_ended();
       return false;
     }
     frame.file = file_;
-    frame.name = fmt::format("{}_{:06}", clip_->name, *number);
+    frame.name = name_of_frame(*clip_, *number);
     frame.clip = clip_;
     frame.number = *number;
     return true;
@@ -59,8 +85,17 @@ class ClipSource {
   int64_t count() const { return capture_.count(); }
 
  private:
+  void say_how_it_ended() const {
+    const std::string shortfall = capture_.shortfall(), unannounced = capture_.unannounced_end();
+    if (!shortfall.empty()) log::warn("{} {}; the file may be damaged.", file_, shortfall);
+    if (is_live_ && !unannounced.empty()) {
+      log::warn("{} {}: it was switched off, or the connection to it is lost.", file_, unannounced);
+    }
+  }
+
   VideoCapture capture_;
   std::string file_;
+  bool is_live_, has_ended_ = false;
   std::shared_ptr<const Clip> clip_;
 };
 
@@ -69,8 +104,8 @@ class FileSource : public Source {
  public:
   FileSource(std::vector<fs::path> files, const SourceOptions& options)
       : Source(options.max_pixels), files_(std::move(files)), options_(options) {
-    UniqueNames unique;
-    for (const fs::path& file : files_) names_.push_back(unique.of(file.stem().string()));
+    UniqueNames unique(files_);
+    for (const fs::path& file : files_) names_.push_back(unique.of(file));
     // A video by itself is opened at once: when it cannot be, there is nothing to do.
     if (files_.size() == 1 && is_video_name(files_[0])) open(at_++);
     count_ = clip_ ? clip_->count() : static_cast<int64_t>(files_.size());
@@ -119,7 +154,7 @@ class FileSource : public Source {
 class LiveSource : public Source {
  public:
   LiveSource(VideoCapture capture, const std::string& file, const std::string& name)
-      : clip_(std::move(capture), file, name) {}
+      : clip_(std::move(capture), file, name, true) {}
 
   bool next(Frame& frame) override {
     frame = {};

@@ -22,10 +22,15 @@ cv::VideoCapture opened(const std::string& what) {
 }  // namespace
 
 std::string without_credentials(const std::string& address) {
-  const size_t begin = address.find("://") + 3;
-  const size_t at = address.find('@', begin);
-  if (at == std::string::npos || at > address.find('/', begin)) return address;
-  return address.substr(0, begin) + address.substr(at + 1);
+  const size_t scheme = address.find("://");
+  if (scheme == std::string::npos) return address;
+  const size_t begin = scheme + 3;
+  const std::string rest = address.substr(begin);
+  // Passwords contain '@' and '/' too, as cameras' owners give them, so the last '@' counts; after a '/' only where there may
+  // be a password before it, which a ':' begins. Rather too little is left of "cam:554/live@2x" than a part of a password.
+  const size_t last = rest.rfind('@'), host = rest.substr(0, rest.find('/')).rfind('@');
+  const size_t at = last != std::string::npos && rest.find(':') < last ? last : host;
+  return at == std::string::npos ? address : address.substr(0, begin) + rest.substr(at + 1);
 }
 
 VideoCapture::VideoCapture(cv::VideoCapture capture, const SourceOptions& options)
@@ -97,7 +102,10 @@ std::optional<int64_t> VideoCapture::read(cv::Mat& bgr) {
   if (options_.frames > 0 && given_ == options_.frames) return std::nullopt;
   try {
     for (int skipped = 0; given_ > 0 && skipped + 1 < options_.every; ++skipped) {
-      if (!capture_.grab()) return std::nullopt;
+      if (!capture_.grab()) {
+        broke_off_ = true;
+        return std::nullopt;
+      }
       ++at_;
     }
     // A backend may reuse the memory of its frames.
@@ -120,6 +128,10 @@ std::string VideoCapture::shortfall() const {
   const int64_t allowance = std::max<int64_t>(2, promised_ / 50);
   if (!broke_off_ || promised_ < 0 || at_ >= promised_ - allowance) return "";
   return fmt::format("ends after {} of {} frames", at_, promised_);
+}
+
+std::string VideoCapture::unannounced_end() const {
+  return broke_off_ && promised_ < 0 ? fmt::format("gave no more frames after {}", at_) : "";
 }
 
 }  // namespace brightnet

@@ -9,7 +9,8 @@
 
 namespace brightnet {
 
-/// A stream's address without a name and a password, which have no place in messages and answers.
+/// A stream's address without a name and a password, which have no place in messages and answers; what is no address, as it
+/// is.
 std::string without_credentials(const std::string& address);
 
 class VideoCapture {
@@ -29,6 +30,8 @@ class VideoCapture {
 
   /// Says after the end "ends after 12 of 300 frames" when it promised clearly more; empty otherwise.
   std::string shortfall() const;
+  /// Says after the end "gave no more frames after 12" when it ended by itself and had not said when it would; empty otherwise.
+  std::string unannounced_end() const;
 
  private:
   VideoCapture(cv::VideoCapture capture, const SourceOptions& options);

@@ -307,4 +307,13 @@ int onnx_batch(const std::filesystem::path& file) {
   return static_cast<int>(batch.dim_value());
 }
 
+bool is_quantized_onnx(const std::filesystem::path& file) {
+  std::ifstream in = open_regular(file);
+  onnx::ModelProto model;
+  if (!model.ParseFromIstream(&in)) return false;
+  const auto& nodes = model.graph().node();
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const onnx::NodeProto& node) { return node.op_type() == "QuantizeLinear"; });
+}
+
 }  // namespace brightnet

@@ -91,4 +91,7 @@ OnnxMetadata parse_onnx_metadata(std::string_view content, const std::string& na
 /// How many images go through the graph of an exported file at once; 0: any number. Reads all of it.
 int onnx_batch(const std::filesystem::path& file);
 
+/// Whether the graph of a file is quantised: values in it are rounded to 8 bits. Reads all of it; false for what is no ONNX.
+bool is_quantized_onnx(const std::filesystem::path& file);
+
 }  // namespace brightnet

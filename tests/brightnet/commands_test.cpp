@@ -8,8 +8,10 @@
 #include "brightnet/evaluate.h"
 #include "brightnet/memory.h"
 #include "brightnet/models.h"
+#include "brightnet/quantize.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "tests/logged.h"
 #include "tests/train/small_weights.h"
 
 namespace brightnet::testing {
@@ -70,6 +72,40 @@ TEST_F(Commands, ADetectionThatIsStoppedKeepsWhatItHas) {
   stop.request_stop();
   EXPECT_FALSE(detect_files(options, [&] { return stop.get_token(); }));
   EXPECT_EQ(Json::parse(read_file(options.json)).size(), 1u);
+}
+
+TEST_F(Commands, QuantisationLooksAtWhatTrainingSaw) {
+  TrainedModel trained = load_trained_model(write_small_weights(run_));
+  trained.training["tiles"] = "32,0.2";
+  save_weights(run_.folder() / "tiles.safetensors", trained);
+  const auto said = [&](const char* weights, std::vector<std::string> settings) {
+    const Logged logged;
+    quantize(Weights::open(run_.folder() / weights),
+             {.data = run_.config().string(), .settings = std::move(settings), .images = 5});
+    return logged.text();
+  };
+  const std::string whole = said("weights.safetensors", {}),
+                    on_tiles = said("tiles.safetensors", {"data.tiles={size: 32, overlap: 0}"}),
+                    without = said("tiles.safetensors", {});
+  EXPECT_NE(whole.find("Calibrating on 5 of 12 training images"), std::string::npos) << whole;
+  EXPECT_EQ(whole.find("tiles"), std::string::npos) << whole;
+  // Four of each picture, and itself.
+  EXPECT_NE(on_tiles.find("Calibrating on 5 of 60 tiles"), std::string::npos) << on_tiles;
+  EXPECT_EQ(on_tiles.find("whole pictures: give"), std::string::npos) << on_tiles;
+  EXPECT_NE(without.find("trained on tiles of larger pictures (32,0.2)"), std::string::npos) << without;
+}
+
+TEST_F(Commands, QuantisationRefusesToLookAtNoImage) {
+  const Weights weights = Weights::open(write_small_weights(run_));
+  for (const int images : {0, -1}) {
+    try {
+      quantize(weights, {.data = run_.config().string(), .images = images});
+      ADD_FAILURE() << images << " images are accepted";
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("images must be at least 1"), std::string::npos)
+          << error.what();
+    }
+  }
 }
 
 TEST_F(Commands, AReportOfWeightsHasThePlotsUnlessTheyAreNotWanted) {

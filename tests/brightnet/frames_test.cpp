@@ -85,6 +85,25 @@ TEST_F(FramesOf, WhatCannotBeReadIsSkippedOrRefused) {
   EXPECT_THROW(all(folder / "nothing.jpg"), InputError);
 }
 
+TEST_F(FramesOf, OneImageInAFolderAPatternOrAListIsNotAnImageByItself) {
+  const fs::path folder = run_.folder() / "one", list = run_.folder() / "list.txt";
+  fs::create_directories(folder);
+  fs::copy(image(), folder / "a.jpg");
+  write_atomically(list, (folder / "a.jpg").string() + '\n');
+  const std::vector<fs::path> sources{folder, folder / "*.jpg", list};
+  for (const fs::path& source : sources) {
+    EXPECT_FALSE(Frames(weights_, source.string()).is_image()) << source;
+    EXPECT_EQ(all(source).size(), 1u) << source;
+  }
+  EXPECT_TRUE(Frames(weights_, (folder / "a.jpg").string()).is_image());
+  write_atomically(folder / "a.jpg", std::string("no image"));
+  for (const fs::path& source : sources) {
+    const Logged logged;
+    EXPECT_NO_THROW(EXPECT_EQ(all(source).size(), 0u)) << source;
+    EXPECT_NE(logged.text().find("a.jpg"), std::string::npos) << logged.text();
+  }
+}
+
 TEST_F(FramesOf, ObjectsAreDrawnOnACopy) {
   const Picture picture = all(image())[0];
   const std::vector<uint8_t> before(picture.pixels.get(),

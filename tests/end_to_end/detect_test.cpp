@@ -73,6 +73,14 @@ TEST_F(DetectCommand, WritesEveryLayoutFromOnePass) {
     EXPECT_NE(result.err.find(word), std::string::npos) << result.err;
 }
 
+TEST_F(DetectCommand, AnAnswerMayLieInTheNewFolderOfThePictures) {
+  for (int i = 0; i < 2; ++i) {  // the same command as often as one likes
+    const ProgramResult result = detect("data/images/val", {"--out", "found", "--json", "found/a.json"});
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(json("found/a.json").size(), 3u);
+  }
+}
+
 TEST_F(DetectCommand, DrawsAVideoOfAVideo) {
   write_clip(run_.folder() / "clip.avi", 9, 10, {320, 240});
   const ProgramResult result = detect("clip.avi", {"--out", "found", "--frames", "6", "--json", "-"});

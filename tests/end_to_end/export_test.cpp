@@ -129,6 +129,23 @@ TEST(Export, WritesWeightsInFp16BesideTheOthers) {
   EXPECT_EQ(folder.run_export({"--half"}).code, 2);
 }
 
+TEST(Export, AFileIsCalledByTheWholeNameOfTheWeights) {
+  const ExportFolder folder;
+  for (const char* weights : {"net.v1.safetensors", "net.v2.safetensors"}) {
+    fs::copy(folder / "weights.safetensors", folder / weights);
+    const ProgramResult exported = folder.run({"export", "--weights", weights, "--format", "onnx"});
+    ASSERT_EQ(exported.code, 0) << exported.err;
+  }
+  EXPECT_TRUE(fs::exists(folder / "net.v1.onnx"));
+  EXPECT_TRUE(fs::exists(folder / "net.v2.onnx"));
+  EXPECT_FALSE(fs::exists(folder / "net.onnx")) << "each would replace the other";
+  EXPECT_EQ(
+      folder.run({"export", "--weights", "net.v2.safetensors", "--format", "safetensors", "--half"}).code, 0);
+  EXPECT_TRUE(fs::exists(folder / "net.v2_half.safetensors"));
+  EXPECT_EQ(folder.run({"export", "--weights", "net.v2.safetensors", "--for", "triton"}).code, 0);
+  EXPECT_TRUE(fs::exists(folder / "net.v2_triton/1/model.onnx"));
+}
+
 TEST(Export, RefusesBadArgumentsWithExitCodeTwo) {
   const ExportFolder folder;
   const auto refused = [&](const ProgramResult& result, const std::string& what) {

@@ -58,6 +58,14 @@ TEST_F(Int8, IsWrittenBesideTheWeightsFromOneCalibration) {
                  "quantised already");
 }
 
+TEST_F(Int8, IsCalledByTheWholeNameOfTheWeights) {
+  fs::copy(run_.folder() / "weights.safetensors", run_.folder() / "net.v2.safetensors");
+  const ProgramResult made = run({"export", "--weights", "net.v2.safetensors", "--format", "safetensors",
+                                  "--int8", "--data", "data.yaml"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_TRUE(fs::exists(run_.folder() / "net.v2_int8.safetensors"));
+}
+
 TEST_F(Int8, DetectsAndEvaluatesAlmostWhatFp32Does) {
   if (!cpu::has_int8_products()) GTEST_SKIP() << "this CPU does not sum 8-bit products exactly";
   ASSERT_EQ(run_export({"--format", "safetensors", "--int8", "--data", "data.yaml"}).code, 0);
@@ -96,6 +104,17 @@ TEST_F(Int8, MaxLossSaysWhatEachLayerCostsAndBrings) {
       EXPECT_EQ(written.model.quantization[i].weight_scales.empty(), layer["precision"] == "fp32") << layer;
     }
   }
+}
+
+TEST_F(Int8, AFileThatOpenCvCannotReadIsAnsweredByWhatCan) {
+  ASSERT_EQ(run_export({"--format", "onnx", "--int8", "--data", "data.yaml"}).code, 0);
+  const ProgramResult found =
+      run({"detect", "--weights", "weights_int8.onnx", "--source", "data/images/val", "--no-save"});
+  if (found.code == 0) GTEST_SKIP() << "this OpenCV reads it";
+  for (const char* words :
+       {"weights_int8.onnx: this network is quantised", "--int8", "--precision int8", "ONNX Runtime"})
+    expect_refused(found, words);
+  EXPECT_EQ(found.err.find("Export it again"), std::string::npos) << found.err;
 }
 
 TEST_F(Int8, IsRefusedWhereItCannotBe) {

@@ -411,6 +411,7 @@ std::vector<FuzzTarget> make_targets() {
   targets.push_back({"onnx", "net.onnx", onnx_files(), words, nothing, [](const fs::path& folder) {
                        read_onnx_metadata(folder / "net.onnx");
                        parse_onnx_metadata(read_file(folder / "net.onnx"), "net.onnx");
+                       is_quantized_onnx(folder / "net.onnx");
                        onnx_batch(folder / "net.onnx");
                      }});
   targets.push_back({"metrics", "metrics.csv", {metrics_csv}, words, nothing, [](const fs::path& folder) {

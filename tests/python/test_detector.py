@@ -109,6 +109,19 @@ def test_a_folder_is_detected_one_image_after_the_other(detector, data, run):
         np.testing.assert_allclose(one.scores, other.scores, atol=1e-3)
 
 
+def test_a_folder_of_one_image_is_a_folder(detector, image, tmp_path):
+    (tmp_path / "a.jpg").write_bytes(image.read_bytes())
+    (tmp_path / "list.txt").write_text(str(tmp_path / "a.jpg"))
+    for source in (tmp_path, tmp_path / "*.jpg", tmp_path / "list.txt"):
+        (found,) = detector(source)
+        assert isinstance(found, brightnet.Detections)
+        same(found, detector(image))
+        with pytest.raises(brightnet.InputError, match="not one image"):
+            detector([source])
+    (tmp_path / "a.jpg").write_bytes(b"no image")
+    assert list(detector(tmp_path)) == []
+
+
 def test_a_video_is_detected_frame_by_frame(detector, video):
     found = list(detector(video))
     assert [one.frame for one in found] == list(range(12))

@@ -96,6 +96,16 @@ TEST_F(Outputs, AnAnswerThatIsNotFinishedLeavesNothingBehind) {
   EXPECT_THROW(json_output((folder_ / "file/folder.json").string(), names_), InputError);
 }
 
+TEST_F(Outputs, AnAnswersFolderIsMadeIfItIsMissing) {
+  const fs::path file = folder_ / "new/sub/a.json";
+  json_output(file.string(), names_)->finish();
+  EXPECT_TRUE(Json::parse(read_file(file)).empty());
+  coco_json_output((folder_ / "coco/a.json").string(), CocoIds(std::vector<fs::path>{}, names_))->finish();
+  EXPECT_TRUE(fs::exists(folder_ / "coco/a.json"));
+  darknet_json_output((folder_ / "darknet/a.json").string(), names_)->finish();
+  EXPECT_TRUE(fs::exists(folder_ / "darknet/a.json"));
+}
+
 TEST_F(Outputs, CocoResultsTakeIdsFromNumberedFiles) {
   const std::vector<fs::path> files{"val/000000000139.jpg", "val/42.jpg"};
   const auto output = coco_json_output((folder_ / "c.json").string(), CocoIds(files, names_));
@@ -145,6 +155,35 @@ TEST_F(Outputs, AnnotationsSayTheIds) {
   // A conversion of this number has no defined result.
   write_atomically(file, R"({"images": [{"id": 1e300, "file_name": "a.jpg"}], "categories": []})");
   EXPECT_THROW(CocoIds(file, {}), InputError);
+}
+
+TEST_F(Outputs, AnnotationsOfEqualNamesAreToldApartByTheirFolders) {
+  const fs::path file = folder_ / "instances.json";
+  std::ofstream(file)
+      << R"({"images": [{"id": 1, "file_name": "train/a.jpg"}, {"id": 2, "file_name": "val/a.jpg"},
+    {"id": 3, "file_name": "old/val/a.jpg"}, {"id": 4, "file_name": "twice/b.jpg"},
+    {"id": 5, "file_name": "twice/b.jpg"}], "categories": []})";
+  const CocoIds ids(file, {});
+  const auto id = [&](const std::string& of) {
+    Frame frame;
+    frame.file = of;
+    return ids.image(frame, 9);
+  };
+  EXPECT_EQ(id("data/train/a.jpg"), 1);
+  EXPECT_EQ(id("data/val/a.jpg"), 2);
+  EXPECT_EQ(id("data/train/../val/a.jpg"), 2);
+  EXPECT_EQ(id("data/old/val/a.jpg"), 3) << "the longer one";
+  for (const auto& [unclear, one, other] :
+       {std::tuple("data/retrain/a.jpg", "train/a.jpg (id 1)", "val/a.jpg (id 2)"),
+        std::tuple("data/twice/b.jpg", "twice/b.jpg (id 4)", "twice/b.jpg (id 5)")}) {
+    try {
+      ADD_FAILURE() << unclear << " is given the id " << id(unclear);
+    } catch (const InputError& e) {
+      const std::string said = e.what();
+      for (const char* words : {unclear, one, other, "instances.json"})
+        EXPECT_NE(said.find(words), std::string::npos) << said;
+    }
+  }
 }
 
 TEST_F(Outputs, DarknetsResultCountsFramesFromOneWithSixDecimalsAndCutsNoBox) {

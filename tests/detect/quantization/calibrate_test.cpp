@@ -231,5 +231,40 @@ TEST(Quantization, AConcatsInputsShareARange) {
   EXPECT_EQ(of("up16"), of("stage3.merge"));
 }
 
+// Beside values that are much smaller than the image's, which would be cut off.
+TEST(Quantization, AnImageInAConcatIsInTheRange) {
+  RealisticModel made = realistic_model(model_of(R"(
+name: image-in-concat
+input: {size: 64, channels: 3}
+activation: logistic
+head: {anchors: [[8, 10], [14, 12]], scale_xy: 1.05}
+layers:
+  - conv: {name: small, filters: 8, size: 3}
+  - concat: {name: both, from: [small, input]}
+  - conv: {name: reads, filters: 16, size: 3, stride: 8, padding: 1, activation: leaky}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)",
+                                                 3),
+                                        64);
+  for (const auto& entry : made.trained.layout.entries()) {
+    const auto values = made.trained.values.begin() + static_cast<long>(entry.offset);
+    if (entry.layer == 0 && entry.kind == ParameterKind::scale) std::fill_n(values, entry.count, 0.01f);
+    if (entry.layer == 0 && entry.kind == ParameterKind::shift) std::fill_n(values, entry.count, -4.0f);
+  }
+  for (const bool symmetric : {false, true}) {
+    const Calibration calibration = calibrated(made, {.symmetric = symmetric});
+    const Quantization& quantization = calibration.quantized.model.quantization;
+    for (const size_t layer : {0, 1}) {
+      ASSERT_TRUE(quantization[layer].output) << layer;
+      EXPECT_GE(quantization[layer].output->most(), 0.999f) << layer;
+    }
+    if (!cpu::has_int8_products()) continue;
+    EXPECT_LT(relative_difference(logits(calibration.quantized, made.image, Precision::int8),
+                                  logits(made.trained, made.image, Precision::fp32)),
+              0.2);
+  }
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -1,5 +1,6 @@
 #include "detect/sources/source.h"
 
+#include <algorithm>
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -7,7 +8,9 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "detect/sources/video.h"
 #include "tests/detect/clip.h"
+#include "tests/logged.h"
 
 namespace brightnet {
 namespace {
@@ -73,6 +76,18 @@ TEST_F(Sources, AFolderIsItsImagesAndVideosByName) {
   EXPECT_EQ(open_source((folder_ / "sub").string())->count(), 1);
 }
 
+TEST_F(Sources, NoImageIsCalledLikeAFrameOfAVideo) {
+  write_clip(folder_ / "clip.avi", 2);
+  image("clip_000000.jpg");
+  image("clip_2_1234567.jpg");
+  image("clip_3.jpg");
+  write_clip(folder_ / "other.avi", 1);
+  image("other_12345.jpg");  // too short for a frame
+  image("other_1234567x.jpg");
+  EXPECT_EQ(names(""), (Names{"clip_3_000000", "clip_3_000001", "clip_000000", "clip_2_1234567", "clip_3_2",
+                              "other_000000", "other_12345", "other_1234567x"}));
+}
+
 TEST_F(Sources, APatternAndAListNameFiles) {
   image("x/1.jpg");
   image("y/1.jpg");
@@ -112,6 +127,24 @@ TEST_F(Sources, AVideosFramesAreNumberedAndCanBeThinnedOut) {
   EXPECT_EQ(open_source((folder_ / "clip.avi").string(), {.frames = 2, .every = 3})->count(), 2);
 }
 
+TEST_F(Sources, AVideoThatEndsEarlyIsReportedHoweverManyFramesAreSkipped) {
+  const fs::path whole = folder_ / "whole.avi", cut = folder_ / "cut.avi";
+  write_clip(whole, 60);
+  fs::copy(whole, cut);
+  fs::resize_file(cut, fs::file_size(cut) / 2);
+  for (const int every : {1, 20}) {  // 20: it ends among frames that are skipped
+    const testing::Logged logged;
+    EXPECT_FALSE(names("cut.avi", {.every = every}).empty());
+    EXPECT_NE(logged.text().find("of 60 frames; the file may be damaged"), std::string::npos)
+        << every << ": " << logged.text();
+  }
+  for (const int every : {1, 7, 20}) {
+    const testing::Logged logged;
+    EXPECT_EQ(names("whole.avi", {.every = every}).size(), static_cast<size_t>((59 + every) / every));
+    EXPECT_EQ(logged.text(), "") << every;
+  }
+}
+
 TEST_F(Sources, VideosAreKnownByTheirEndings) {
   for (const char* ending : {"mp4", "avi", "mkv", "mov", "webm", "m4v", "mpg", "mpeg", "wmv", "flv", "ts",
                              "3gp", "ogv", "asf", "gif", "mjpg", "mjpeg", "MP4"}) {
@@ -125,6 +158,50 @@ TEST_F(Sources, AnAddressIsAStream) {
   const auto source = open_source("file://" + fs::absolute(folder_ / "clip.avi").string());
   EXPECT_TRUE(source->live());
   EXPECT_EQ(names(*source).size(), 3u);
+}
+
+TEST_F(Sources, AStreamThatEndsByItselfIsReportedOnce) {
+  const fs::path file = fs::absolute(folder_ / "camera.mjpg");  // says nowhere how long it is
+  {
+    std::ofstream out(file, std::ios::binary);
+    for (int i = 0; i < 5; ++i) {
+      std::vector<uint8_t> jpeg;
+      cv::imencode(".jpg", cv::Mat(48, 64, CV_8UC3, cv::Scalar(60, 90, testing::clip_red(i))), jpeg);
+      out.write(reinterpret_cast<const char*>(jpeg.data()), static_cast<std::streamsize>(jpeg.size()));
+    }
+  }
+  const std::string address = "file://" + file.string();
+  const auto said = [&](const std::string& text, const SourceOptions& options) {
+    const testing::Logged logged;
+    const auto source = open_source(text, options);
+    names(*source);
+    Frame frame;
+    EXPECT_FALSE(source->next(frame));
+    return logged.text();
+  };
+  for (const int every : {1, 3}) {
+    const std::string warning = said(address, {.every = every});
+    EXPECT_EQ(warning.find(address + " gave no more frames after 5"), 0u) << warning;
+    EXPECT_EQ(std::count(warning.begin(), warning.end(), '\n'), 1) << warning;
+  }
+  EXPECT_EQ(said(address, {.frames = 3}), "") << "as many as were asked for";
+  EXPECT_EQ(said(file.string(), {}), "") << "a file has an end";
+  write_clip(folder_ / "clip.avi", 3);
+  EXPECT_EQ(said("file://" + fs::absolute(folder_ / "clip.avi").string(), {}), "")
+      << "an end that it announced";
+}
+
+TEST_F(Sources, NoPartOfAPasswordIsLeftInAnAddress) {
+  for (const char* address :
+       {"rtsp://cam/live", "rtsp://admin@cam/live", "rtsp://admin:pass@cam/live",
+        "rtsp://admin:p@ss@cam/live", "rtsp://admin:p/ss@cam/live", "rtsp://admin:p/s@s@cam/live",
+        "rtsp://admin:p@s/s@cam/live", "rtsp://admin:p?s#s@cam/live", "rtsp://ad@min:p:/@cam/live"}) {
+    EXPECT_EQ(without_credentials(address), "rtsp://cam/live") << address;
+  }
+  for (const char* none :
+       {"rtsp://cam/live@2x", "rtsp://cam:554/live", "rtsp://cam", "clip@2x.mp4", "a:b@c.mp4"})
+    EXPECT_EQ(without_credentials(none), none);
+  EXPECT_EQ(without_credentials("rtsp://admin@cam/live@2x"), "rtsp://cam/live@2x");
 }
 
 TEST_F(Sources, AFileThatIsNoVideoIsRefusedAloneAndSkippedAmongOthers) {
@@ -154,9 +231,12 @@ TEST_F(Sources, WhatMeansNothingIsRefusedWithARemedy) {
   expect((folder_ / "empty.txt").string(), "list is empty");
   std::ofstream(folder_ / "data.bin") << "x";
   expect((folder_ / "d*.bin").string(), "none of the files that fit");
-  const std::string message = refusal("file://user:secret@host/none.mp4");
-  EXPECT_NE(message.find("cannot be opened"), std::string::npos) << message;
-  EXPECT_EQ(message.find("secret"), std::string::npos) << message;
+  for (const char* address : {"file://user:secret@host/none.mp4", "file://user:p@secret@host/none.mp4",
+                              "file://user:p/secret@host/none.mp4"}) {
+    const std::string message = refusal(address);
+    EXPECT_NE(message.find("cannot be opened"), std::string::npos) << message;
+    EXPECT_EQ(message.find("secret"), std::string::npos) << message;
+  }
 }
 
 }  // namespace
