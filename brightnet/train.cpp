@@ -151,7 +151,7 @@ PlannedTraining check_training(const TrainingOptions& options, int ranks) {
   const RunConfig config = request.resuming      ? open_old_run(request).config
                            : request.begin_again ? config_of_begun_run(request)
                                                  : requested_config(request);
-  check_batch(config.train, ranks, request.resuming);
+  check_batch(config.train, ranks, request.resuming || request.begin_again);
   return {.restarts = config.train.restarts};
 }
 

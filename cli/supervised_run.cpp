@@ -116,7 +116,8 @@ int run_supervised(const TrainingOptions& options, int ranks, int restarts) {
 
   const auto start = [&](int count, const std::string& folder) {
     std::vector<std::string> words = arguments_of_rank();
-    if (!folder.empty()) {
+    // A new run has its settings in its folder; what else one was resumed with is in the words alone.
+    if (!folder.empty() && !options.resume) {
       words = {"train", "--resume", folder, "--device", options.device};
       if (options.no_graph) words.emplace_back("--no-graph");
       resumed = {.resume = true, .folder = folder};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -30,6 +31,12 @@ T whole_number(const Any& json) {
                                              : false;
   if (!fits) throw nlohmann::detail::type_error::create(302, "this is no whole number in its range", &json);
   return json.template get<T>();
+}
+
+/// A number, and NaN for null: as that JSON writes what is not finite.
+template <typename Any>
+double number_or_nan(const Any& json) {
+  return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.template get<double>();
 }
 
 /// The shortest decimal number that reads back as the same float: 0.87, where the float's double would print

@@ -121,7 +121,7 @@ void Network::set_pixels(const Network& other) {
 
 void Network::set_values(const float* values) {
   BRIGHTNET_CHECK(setup_.mode == Mode::infer, "training takes whole batches");
-  prepare_if_changed();  // may use the memory of x, so it comes first
+  prepare();  // may use the memory of x, so it comes first
   input_->set_values(values, x_);
 }
 
@@ -137,10 +137,10 @@ bool Network::is_prepare_due() const {
 // Folding a frozen batch-norm uses the memory of the step's tensors, including the input, so it is done once
 // before any of them is written.
 void Network::prepare_frozen() {
-  if (prepared_version_ == 0) prepare_if_changed();
+  if (prepared_version_ == 0) prepare();
 }
 
-void Network::prepare_if_changed() {
+void Network::prepare() {
   if (!is_prepare_due()) return;
   std::vector<CastPair> casts;
   for (int i = 0; i < layer_count(); ++i) {
@@ -201,7 +201,7 @@ void Network::forward() {
 }
 
 void Network::run_forward() {
-  prepare_if_changed();
+  prepare();
   for (int i = 0; i < layer_count(); ++i) {
     timed(i, &LayerTime::forward, [&] { layers_[i]->forward(call_of(nodes_[i], false)); });
   }
@@ -209,7 +209,7 @@ void Network::run_forward() {
 
 void Network::infer() {
   BRIGHTNET_CHECK(setup_.mode == Mode::infer, "this network was planned for training");
-  prepare_if_changed();
+  prepare();
   input_->fill(x_);
   recorded({}, [&] {
     for (int i = 0; i < layer_count(); ++i) {

@@ -125,6 +125,10 @@ class Network {
   void set_batch(const Pictures& pictures, std::span<const std::vector<Truth>> truths);
   static size_t max_truths(int batch);
 
+  /// What the first pass after a change of the parameters begins with, now: converts them and, once, chooses the
+  /// implementations of the convolutions, which are timed on a GPU. Writes to the input's memory.
+  void prepare();
+
   /// Inference: copies the pixels of a batch, which may change as soon as this returns.
   void set_pixels(const uint8_t* pixels);
   /// The pixels that another network of as many images of this size has: those of its last batch, in the order of the queue.
@@ -198,7 +202,6 @@ class Network {
   std::vector<int> times_of_calls(int layer) const;
   bool is_prepare_due() const;
   void prepare_frozen();
-  void prepare_if_changed();
   void choose_convolutions();
   LayerCall call_of(Node& node, bool backward) const;
   void run_forward();

@@ -86,8 +86,8 @@ Metrics metrics_from(const Json& json) {
   }
   if (json.contains("loss")) {
     const Json& loss = json.at("loss");
-    metrics.loss = MeanLoss{loss.at("box").get<double>(), loss.at("objectness").get<double>(),
-                            loss.at("class").get<double>()};
+    metrics.loss = MeanLoss{number_or_nan(loss.at("box")), number_or_nan(loss.at("objectness")),
+                            number_or_nan(loss.at("class"))};
   }
   return metrics;
 }

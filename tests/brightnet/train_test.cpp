@@ -53,6 +53,19 @@ class TrainOf : public ::testing::Test {
   SmallRun run_;
 };
 
+// Its batch went through the network as a whole, which was chosen for one rank.
+TEST_F(TrainOf, ARunThatNeverSavedMayBeginAgainWithMoreRanks) {
+  const TrainingResult result = train(options());
+  fs::remove(result.folder / "state/state.safetensors");
+  fs::remove(result.folder / "weights/last.safetensors");
+  const fs::path config = result.folder / "config.yaml";
+  std::string text = read_file(config);
+  const size_t at = text.find("micro_batch: 2");
+  ASSERT_NE(at, std::string::npos) << text;
+  write_atomically(config, text.replace(at, 14, "micro_batch: 4"));
+  EXPECT_NO_THROW(check_training({.resume = true, .folder = result.folder, .device = "cpu"}, 2));
+}
+
 TEST_F(TrainOf, TellsItsObserverEveryStepAndEpoch) {
   Noting seen;
   const TrainingResult result = train(options(), {}, &seen);

@@ -257,6 +257,32 @@ TEST_F(FailingRanks, AreStartedAgain) {
   EXPECT_FALSE(fs::exists(run_.folder() / "out-2")) << "it began another run";
 }
 
+// What a run was resumed with is in no file of it.
+TEST_F(FailingRanks, AreStartedAgainAsTheyWereResumed) {
+  ASSERT_EQ(start(train("run.yaml", {"train.epochs=1"})).wait().code, 0);
+  const Program program =
+      start(with_settings({testing::program().string(), "train", "--resume", "out", "--restarts", "1"},
+                          {"train.epochs=400", "train.log_every=7"}));
+  ASSERT_TRUE(wait_until([&] { return epochs_done(3); })) << program.err_so_far();
+  const pid_t first = children_of(program.process()).at(0);
+  ::kill(first, SIGKILL);
+  std::string words;
+  ASSERT_TRUE(wait_until([&] {
+    const auto now = children_of(program.process());
+    if (now.empty() || now[0] == first) return false;
+    std::ifstream file("/proc/" + std::to_string(now[0]) + "/cmdline");
+    words.assign(std::istreambuf_iterator<char>(file), {});
+    return words.find("--resume") != std::string::npos;
+  })) << program.err_so_far();
+  EXPECT_NE(words.find("train.log_every=7"), std::string::npos) << words;
+  ASSERT_TRUE(wait_until([&] {
+    const std::string said = program.err_so_far();
+    return said.find("(restart 1 of 1)") < said.rfind("Resum") && said.rfind("Resum") < said.rfind("epoch ");
+  })) << program.err_so_far();
+  ::kill(program.process(), SIGINT);
+  EXPECT_EQ(program.wait().code, 4);
+}
+
 TEST_F(FailingRanks, ASingleProcessIsStartedAgainUntilItsRestartsAreUsedUp) {
   const Program program = start(train("run.yaml", {"train.epochs=40000", "train.restarts=1"}));
   ASSERT_TRUE(wait_until([&] { return epochs_done(2); })) << program.err_so_far();

@@ -69,6 +69,26 @@ TEST_F(Resumed, RunsAreFoundWhereverOutHasPutThem) {
   expect_words(run({"train", "run.yaml", "--resume"}), 2, {"there is no run to resume"});
 }
 
+TEST_F(Resumed, RunsOfAnotherConfigurationAreNotTakenForNumberedOnes) {
+  fs::copy_file(path("run.yaml"), path("run-2.yaml"));
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  ASSERT_EQ(run(with_settings({"train", "run-2.yaml"}, SmallRun::short_run({"train.iterations=1"}))).code, 0);
+  ASSERT_TRUE(fs::exists(path("runs/run-2")));
+  fs::last_write_time(path("runs/run-2/state/state.safetensors"),
+                      fs::file_time_type::clock::now() + std::chrono::hours(1));
+  expect_words(run({"train", "run.yaml", "--resume"}), 0, {"its own configuration, runs/run/config.yaml"});
+  expect_words(run({"train", "run-2.yaml", "--resume"}), 0,
+               {"its own configuration, runs/run-2/config.yaml"});
+}
+
+TEST_F(Resumed, WhatScoresWereMeasuredByDoesNotChange) {
+  ASSERT_EQ(run(train({"--out", "out"}, {"train.iterations=1"})).code, 0);
+  for (const char* setting : {"evaluate.best_by=AP50", "evaluate.size=96", "loader.shuffle_buffer=16"}) {
+    expect_words(run(with_settings({"train", "--resume", "out"}, {setting})), 2,
+                 {"cannot be resumed", std::string(setting).substr(0, std::string(setting).find('='))});
+  }
+}
+
 TEST_F(Resumed, ALinkInARunsFolderIsNotWrittenThrough) {
   ASSERT_EQ(run(train({"--out", "out"}, {"train.epochs=1"})).code, 0);
   write_atomically(path("mine.txt"), "mine");
@@ -151,6 +171,7 @@ TEST_F(Resumed, ARunThatNeverSavedBeginsAgain) {
     EXPECT_EQ(column("runs/run", "loss").size(), 2u);
     EXPECT_TRUE(fs::exists(path("runs/run/weights/best-before.safetensors")));
   }
+  EXPECT_TRUE(fs::exists(path("runs/run/weights/best-before-2.safetensors"))) << "none replaces another";
 }
 
 TEST_F(Resumed, ARunKeepsTheOrderOfItsClasses) {

@@ -144,4 +144,17 @@ class WatchedBackend : public cpu::CpuBackend {
   SeenWork& seen_;
 };
 
+/// Changes the saved state of a run whose optimizer is SGD; its arrays stay as they are.
+inline void change_state(const SmallTraining& training, const std::function<void(RunState&)>& change) {
+  std::vector<float> values(training.layout.floats()), ema(values),
+      momentum(training.layout.trainable_floats());
+  const std::vector<StateArray> arrays{{"values", values.data(), values.size()},
+                                       {"ema", ema.data(), ema.size()},
+                                       {"optimizer.momentum", momentum.data(), momentum.size()}};
+  RunState state =
+      load_state(training.folder.state(), arrays, describe_layout(training.layout), *training.backend);
+  change(state);
+  save_state(training.folder.state(), state, arrays, *training.backend);
+}
+
 }  // namespace brightnet::testing

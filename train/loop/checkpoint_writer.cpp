@@ -68,6 +68,8 @@ void CheckpointWriter::save(const Progress& progress, bool last) {
                 val_data_, setup_.model.quantization},
                step_.state_arrays(), setup_.backend);
     kept_.remove_others(progress.kept);
+    std::error_code ignored;
+    if (progress.averaged_score < 0) std::filesystem::remove(setup_.folder.averaged(), ignored);
   };
   if (last) {
     setup_.files.write(setup_.folder.state(), step_.state_bytes(), write_state);
@@ -136,7 +138,6 @@ void CheckpointWriter::write_weights(const std::filesystem::path& file, std::vec
 /// have an earlier average.
 void CheckpointWriter::offer_average(std::vector<float> values, const Metrics& metrics, int sets,
                                      Progress& progress) {
-  const bool leads = setup_.communicator.leads();
   const double average = validation_.score(metrics), earlier = progress.averaged_score;
   const double best = validation_.best() ? validation_.score(*validation_.best()) : progress.best_score;
   const std::string name(enum_name(setup_.config.evaluate.best_by));
@@ -148,13 +149,11 @@ void CheckpointWriter::offer_average(std::vector<float> values, const Metrics& m
               still_better ? "an earlier average" : "the best of them", std::max(best, earlier));
     if (still_better || earlier < 0) return;
     progress.averaged_score = -1;
-    std::error_code ignored;
-    if (leads) std::filesystem::remove(setup_.folder.averaged(), ignored);
     return;
   }
   progress.averaged_score = average;
   log::info("{}more than the best of them ({:.4f}): it is kept as well.", compared, best);
-  if (leads) {
+  if (setup_.communicator.leads()) {
     write_weights(setup_.folder.averaged(), std::move(values), {progress.iteration, metrics.AP, metrics.AP50},
                   progress);
   }

@@ -44,7 +44,7 @@ class CheckpointWriter {
     return kept_.mean(progress.kept);
   }
   /// Writes the average of so many sets, whose evaluation this is, where it scores better than the best weights, and
-  /// says so; removes an earlier one that does not. All ranks call it.
+  /// says so; an earlier one that does not goes with the next state. All ranks call it.
   void offer_average(std::vector<float> values, const Metrics& metrics, int sets, Progress& progress);
 
  private:

@@ -289,14 +289,20 @@ void Trainer::time_evaluation(const std::stop_token& stop) {
   if (!costly.empty()) log::warn("{}", costly);
 }
 
+/// Ready for its first image: on a GPU its convolutions may have been timed for as long as many evaluations take, and that
+/// is no evaluation's time.
 Network& Trainer::evaluated_network() {
-  return step_.averaged_network(plan_.growing().evaluation_size(progress_));
+  Network& network = step_.averaged_network(plan_.growing().evaluation_size(progress_));
+  network.prepare();
+  setup_.backend.synchronize();
+  return network;
 }
 
 bool Trainer::evaluate_within_epoch(const std::stop_token& stop) {
-  const double began = pace_.now();
   synchronize(stop);
-  const auto metrics = validation_.run(evaluated_network(), stop);
+  Network& network = evaluated_network();
+  const double began = pace_.now();
+  const auto metrics = validation_.run(network, stop);
   if (!metrics) return false;
   observers_.tell(&TrainingObserver::evaluated, {status(), *metrics, true});
   const bool best = keep_if_best(*metrics);
@@ -307,13 +313,15 @@ bool Trainer::evaluate_within_epoch(const std::stop_token& stop) {
 
 /// Evaluates the epoch where that is due, and begins the next one.
 bool Trainer::end_epoch(const std::stop_token& stop) {
-  const double began = pace_.now();
+  double began = pace_.now();
   synchronize(stop);
   std::optional<Metrics> metrics;
   // A run that ends while its input grows is scored at full size.
   if (plan_.length().run_trained(progress_)) enter_stage(plan_.growing().last_stage());
   if (evaluation_due()) {
-    metrics = validation_.run(evaluated_network(), stop);
+    Network& network = evaluated_network();
+    began = pace_.now();
+    metrics = validation_.run(network, stop);
     if (!metrics) return false;
   }
   ++progress_.epoch;
@@ -346,6 +354,8 @@ bool Trainer::evaluation_due() {
 /// Whether it is.
 bool Trainer::keep_if_best(const Metrics& metrics) {
   const bool best = validation_.record_score(metrics, progress_);
+  // Of a run that was made longer: those who use its weights take the average first.
+  if (best && validation_.score(metrics) >= progress_.averaged_score) progress_.averaged_score = -1;
   if (!leads()) return best;
   checkpoints_.keep_set(progress_);
   if (!best) return false;

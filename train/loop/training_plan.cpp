@@ -29,8 +29,8 @@ TrainingPlan::TrainingPlan(const TrainingSetup& setup, Pace& pace)
       time_plan_(setup.config, evaluated_images(setup.val, setup.config.data.tiles), pace) {}
 
 void TrainingPlan::resume(Progress& progress) {
-  // Without a time limit, the run has been given a length instead.
-  if (!time_plan_.active()) progress.plans.clear();
+  // The run has been given a length instead.
+  if (config_.train.minutes == 0) progress.plans.clear();
   length_.resume(config_.train, progress);
   schedule_ = schedule_of(config_, length_, length_.bound());
   for (const Plan& plan : progress.plans) follow(plan);

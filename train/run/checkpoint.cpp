@@ -31,6 +31,14 @@ nlohmann::json to_json(const StepState& s) {
           {"distillation", l.distillation}};
 }
 
+/// What is not finite, as null reads back: NaN.
+template <size_t count>
+std::array<double, count> numbers(const nlohmann::json& json) {
+  std::array<double, count> all;
+  for (size_t i = 0; i < count; ++i) all[i] = number_or_nan(json.at(i));
+  return all;
+}
+
 StepState state_from(const nlohmann::json& json) {
   StepState s;
   s.loss_scale = json.at("loss_scale").get<float>();
@@ -38,15 +46,15 @@ StepState state_from(const nlohmann::json& json) {
   s.skips_in_a_row = whole_number<int32_t>(json.at("skips_in_a_row"));
   s.applied = whole_number<int64_t>(json.at("applied"));
   s.skipped = whole_number<int64_t>(json.at("skipped"));
-  const auto losses = json.at("losses").get<std::array<double, 6>>();
+  const auto losses = numbers<6>(json.at("losses"));
   s.sums = {losses[0], losses[1], losses[2], losses[3], losses[4], losses[5]};
   if (json.contains("gradients")) {  // earlier versions did not write it
-    const auto gradients = json.at("gradients").get<std::array<double, 3>>();
+    const auto gradients = numbers<3>(json.at("gradients"));
     s.sums.steps = gradients[0];
     s.sums.clipped = gradients[1];
     s.sums.norm = gradients[2];
   }
-  s.sums.distillation = json.value("distillation", 0.0);
+  if (json.contains("distillation")) s.sums.distillation = number_or_nan(json.at("distillation"));
   return s;
 }
 
@@ -119,7 +127,7 @@ Progress progress_from(const nlohmann::json& json) {
     const nlohmann::json& last = json.at("last_evaluation");
     p.evaluation = {whole_number<int64_t>(last.at(0)), last.at(1).get<double>(), last.at(2).get<double>()};
   }
-  const auto sums = json.at("sums").get<std::array<double, 5>>();
+  const auto sums = numbers<5>(json.at("sums"));
   p.sums = {sums[0], sums[1], sums[2], sums[3], sums[4]};
   p.state = state_from(json.at("state"));
   return p;

@@ -1,5 +1,7 @@
 #include "train/setup/chosen_folder.h"
 
+#include <fmt/format.h>
+
 #include "core/log.h"
 #include "train/distributed/agreement.h"
 #include "train/setup/known_runs.h"
@@ -14,10 +16,16 @@ fs::path without_slash(const fs::path& path) {
   return normal.has_filename() ? normal : normal.parent_path();
 }
 
-/// Best weights of a run that ended before its first save are kept under another name.
+/// Best weights of a run that ended before its first save are kept under another name: best-before, best-before-2, ….
 void set_best_aside(const RunFolder& folder) {
   std::error_code ignored;
-  fs::rename(folder.best(), folder.best().parent_path() / "best-before.safetensors", ignored);
+  const auto name = [&](int number) {
+    return folder.best().parent_path() /
+           fmt::format("best-before{}.safetensors", number > 1 ? fmt::format("-{}", number) : "");
+  };
+  int number = 1;
+  while (fs::exists(name(number), ignored)) ++number;
+  fs::rename(folder.best(), name(number), ignored);
 }
 
 }  // namespace

@@ -234,7 +234,8 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
     config.train.precision = Precision::fp32;
     run.choices.push_back({"train.precision", "fp32", "train.quantize rounds to 8 bits in fp32"});
   }
-  check_batch(config.train, ranks.size(), request.resuming);
+  run.continues = request.resuming || request.begin_again;
+  check_batch(config.train, ranks.size(), run.continues);
   run.backend = open_device(device.name, config.train.precision.value_or(device.fast.precision),
                             config.train.deterministic);
   RunData data = read_run_data(config, ranks.leads());
@@ -272,7 +273,7 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
 }
 
 void fit_into_memory(Preparation& run, const Communicator& ranks) {
-  choose_micro_batch(run.config, run.model, *run.backend, ranks, run.old.has_value(), run.choices);
+  choose_micro_batch(run.config, run.model, *run.backend, ranks, run.continues, run.choices);
 }
 
 void compare_ranks(Communicator& ranks, Preparation& run) {
@@ -292,6 +293,7 @@ void compare_ranks(Communicator& ranks, Preparation& run) {
   config.train.teacher.clear();
   config.train.teacher_cfg.clear();
   config.loader = {};
+  config.loader.shuffle_buffer = run.config.loader.shuffle_buffer;  // the order of the samples
   require_same(ranks, "configuration", print_config(config));
   require_same(ranks, "training split", describe(fingerprint(run.training)));
   require_same(ranks, "validation split", describe(fingerprint(run.validation)));

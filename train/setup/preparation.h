@@ -28,6 +28,7 @@ RankDevice common_device(const Ranks& ranks, const std::string& device);
 /// The parts of a run. Every rank reads all of them.
 struct Preparation {
   std::optional<OpenRun> old;
+  bool continues = false;  ///< a run that has been there, also one that begins again
   RunConfig config;
   std::unique_ptr<Backend> backend;
   Dataset training, validation;

@@ -24,8 +24,10 @@ bool sets_length(const std::string& key) {
   return begins_with_any(key, {"train.epochs", "train.iterations", "train.minutes"});
 }
 
-/// Keys that may change when a run is resumed.
+/// Keys that may change when a run is resumed: not those by which its scores so far were measured, nor the one that decides
+/// about the order of its samples.
 bool may_change(const std::string& key) {
+  if (key == "evaluate.best_by" || key == "evaluate.size" || key == "loader.shuffle_buffer") return false;
   return sets_length(key) ||
          begins_with_any(key, {"name", "loader.", "evaluate.", "data.root", "train.log_every",
                                "train.save_every", "train.save_epochs", "train.patience", "train.average",
@@ -130,6 +132,23 @@ std::string runs_here() {
   return fmt::format("Here are, the newest first, {}{}: --resume {}.", fmt::join(names, ", "), more, newest);
 }
 
+/// Whether the run began with a configuration of this name: runs/bolts-2 is the second run of bolts.yaml, or the first of
+/// bolts-2.yaml. One whose configuration cannot be read says so when it is resumed.
+bool has_name(const RunFolder& folder, const std::string& name) {
+  try {
+    return load_run_config(folder.config(), {}, false).name == name;
+  } catch (const InputError&) {
+    return true;
+  }
+}
+
+/// Those of `wanted`, `wanted`-2, …; where no folder was named, those of the configuration of this name alone.
+std::vector<RunFolder> runs_at(const fs::path& wanted, const std::string& name) {
+  std::vector<RunFolder> runs = RunFolder::numbered(wanted);
+  if (!name.empty()) std::erase_if(runs, [&](const RunFolder& run) { return !has_name(run, name); });
+  return runs;
+}
+
 }  // namespace
 
 RunRequest with_run_found(const RunRequest& request) {
@@ -149,7 +168,7 @@ RunRequest with_run_found(const RunRequest& request) {
       wanted = fs::path("runs") / found.loaded->name;
       runs = listed_runs(wanted);
     }
-    for (const RunFolder& folder : RunFolder::numbered(wanted)) runs.push_back(folder);
+    for (const RunFolder& run : runs_at(wanted, found.loaded ? found.loaded->name : "")) runs.push_back(run);
     const auto latest = RunFolder::latest(runs);
     if (!latest) {
       throw InputError(

@@ -113,16 +113,11 @@ TEST(AveragedWeights, AreOfTheAveragedParametersOfTheBestEpochs) {
 /// A finished run whose best evaluations detected nothing, and whose kept sets are `good` plus and minus
 /// something in every parameter, so that their mean is `good`: the running statistics included.
 void pretend_average_is_good(const SmallTraining& training, const std::vector<float>& good) {
-  std::vector<float> values(training.layout.floats()), ema(values),
-      momentum(training.layout.trainable_floats());
-  const std::vector<StateArray> arrays{{"values", values.data(), values.size()},
-                                       {"ema", ema.data(), ema.size()},
-                                       {"optimizer.momentum", momentum.data(), momentum.size()}};
-  RunState state =
-      load_state(training.folder.state(), arrays, describe_layout(training.layout), *training.backend);
-  state.progress.averaged = false;
-  state.progress.kept = {{1, 0}, {2, 0}};
-  state.best->AP = state.best->AP50 = 0;
+  change_state(training, [](RunState& state) {
+    state.progress.averaged = false;
+    state.progress.kept = {{1, 0}, {2, 0}};
+    state.best->AP = state.best->AP50 = 0;
+  });
   for (const int sign : {-1, 1}) {
     std::vector<float> set = good;
     for (float& value : set) value += static_cast<float>(sign) * 0.5f;
@@ -130,7 +125,6 @@ void pretend_average_is_good(const SmallTraining& training, const std::vector<fl
         set_file(training.folder.path(), sign < 0 ? 1 : 2),
         std::vector<SafetensorsEntry>{{"values", {static_cast<int64_t>(set.size())}, set.data()}}, {});
   }
-  save_state(training.folder.state(), state, arrays, *training.backend);
 }
 
 TEST(AveragedWeights, AreWrittenWhenTheyScoreBetterThanTheBest) {
@@ -173,6 +167,28 @@ TEST(AveragedWeights, AreWrittenWhenTheyScoreBetterThanTheBest) {
   resumed.resume();
   EXPECT_FALSE(resumed.average_due());
   EXPECT_EQ(resumed.progress().averaged_score, trainer.progress().averaged_score);
+}
+
+// A run that was made longer: whoever uses its weights takes the average first.
+TEST(AveragedWeights, AreGoneWhenBetterOnesHaveBeenFound) {
+  SmallRun run;
+  SmallTraining training(run.load({"train.epochs=1", "train.average=0"}), run.folder() / "out");
+  ASSERT_EQ(training.make().run(), TrainingEnd::finished);
+  int epochs = 1;
+  for (const double averaged : {1.5, 0.0}) {  // no score is above 1, none below 0
+    change_state(training, [averaged](RunState& state) {
+      state.progress.averaged_score = averaged;
+      state.progress.best_score = -0.5;
+    });
+    fs::copy_file(training.folder.last(), training.folder.averaged(), fs::copy_options::overwrite_existing);
+    SmallTraining longer(run.load({"train.epochs=" + std::to_string(++epochs), "train.average=0"}),
+                         training.folder.path(), true);
+    Trainer trainer = longer.make();
+    trainer.resume();
+    ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+    EXPECT_EQ(fs::exists(training.folder.averaged()), averaged > 1);
+    EXPECT_EQ(trainer.progress().averaged_score, averaged > 1 ? averaged : -1);
+  }
 }
 
 TEST(AveragedWeights, AreTheSameHoweverOftenTheRunWasInterrupted) {

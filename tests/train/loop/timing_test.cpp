@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -44,6 +45,40 @@ TEST(TrainerPace, EachStepHasTheScheduledRateOfItsIteration) {
   ASSERT_EQ(table.rows.size(), 4u);
   for (size_t epoch = 0; epoch < 4; ++epoch)
     EXPECT_NEAR(table.rows[epoch][column], seen.rates[3 * epoch + 2], 1e-5 * seen.rates[3 * epoch + 2]);
+}
+
+/// Preparing the first evaluation takes 100 s, as timing convolutions on a GPU may.
+class SlowlyPrepared : public WatchedBackend {
+ public:
+  SlowlyPrepared(SeenWork& seen, double& clock) : WatchedBackend(seen), work_(seen), clock_(clock) {}
+  void cast_all(std::span<const CastPair> pairs) override {
+    WatchedBackend::cast_all(pairs);
+    if (work_.rates.size() == 3 && !std::exchange(prepared_, true)) clock_ += 100;
+  }
+  bool prepared() const { return prepared_; }
+
+ private:
+  SeenWork& work_;
+  double& clock_;
+  bool prepared_ = false;
+};
+
+TEST(TrainerPace, AnEvaluationIsNotAsLongAsChoosingItsConvolutionsOnce) {
+  const SmallRun run;
+  SeenWork seen;
+  double clock = 0;
+  seen.before_loss = [&clock] { clock += 0.1; };
+  seen.before_detection = [&clock] { clock += 0.5; };
+  auto backend = std::make_unique<SlowlyPrepared>(seen, clock);
+  const SlowlyPrepared& slowly = *backend;
+  SmallTraining training(run.load({"train.epochs=1"}), run.folder() / "out", false, std::move(backend));
+  training.now = [&clock] { return clock; };
+  Trainer trainer = training.make();
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+  ASSERT_TRUE(slowly.prepared());
+  EXPECT_GT(trainer.progress().times.evaluation, 0);
+  EXPECT_LT(trainer.progress().times.evaluation, 50);
+  EXPECT_GT(trainer.progress().times.used, 100) << "it is the run's time";
 }
 
 TEST(TrainerPace, AResumedRunGoesOnWithTheRatesOfAWholeOne) {

@@ -35,6 +35,25 @@ TEST(Trainer, TakesExactlyThePlannedMemory) {
   }
 }
 
+// docs/resume.md: a state of a version that planned once, after the first epoch, keeps that plan.
+TEST(Trainer, KeepsTheOnePlanOfAVersionThatPlannedOnce) {
+  SmallRun run;
+  const RunConfig config = run.load({"train.epochs=50", "train.minutes=100"});
+  SmallTraining training(config, run.folder() / "out");
+  std::stop_source stop;
+  stop.request_stop();
+  ASSERT_EQ(training.make().run(stop.get_token()), TrainingEnd::interrupted);
+  change_state(training, [](RunState& state) {
+    state.progress.plans = {{0, 5}};
+    state.progress.times.used = -1;
+  });
+  SmallTraining again(config, training.folder.path(), true);
+  Trainer trainer = again.make();
+  trainer.resume();
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+  EXPECT_EQ(trainer.progress().iteration, 5);
+}
+
 TEST(Trainer, EndsInTheSameWeightsHoweverOftenItWasInterrupted) {
   SmallRun run;
   // 12 images in batches of 4: three steps an epoch.

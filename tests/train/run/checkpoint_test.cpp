@@ -1,5 +1,7 @@
 #include "train/run/checkpoint.h"
 
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -132,6 +134,26 @@ TEST(State, ComesBackToTheLastBit) {
   ASSERT_EQ(state.best->per_class.size(), 1u);
   EXPECT_EQ(state.best->per_class[0].AP50, 1.0 / 3);
   EXPECT_EQ(state.best->per_class[0].best.recall, 0.3);
+}
+
+// JSON has no NaN: a state with one could never be read again.
+TEST(State, WithLossesThatAreNotFiniteIsRead) {
+  const auto backend = make_cpu_backend();
+  std::vector<float> a{1};
+  RunState state = state_after(5);
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  state.progress.state.sums = {
+      .box = infinite, .objectness = 2, .norm = std::nan(""), .distillation = infinite};
+  state.progress.sums.waited = std::nan("");
+  state.best.emplace();
+  state.best->loss = MeanLoss{std::nan(""), 3, 4};
+  const fs::path file = temporary("not_finite.safetensors");
+  save_state(file, state, {{"a", a.data(), 1}}, *backend);
+  const RunState read = load_state(file, {{"a", a.data(), 1}}, "layout", *backend);
+  EXPECT_TRUE(std::isnan(read.progress.state.sums.box));
+  EXPECT_EQ(read.progress.state.sums.objectness, 2);
+  EXPECT_TRUE(std::isnan(read.best->loss->box));
+  EXPECT_EQ(read.best->loss->objectness, 3);
 }
 
 TEST(State, OfAnotherModelOrOptimizerIsRefused) {

@@ -42,7 +42,7 @@ TEST(RunPlace, ACfgThatNamesTheRunToResumeIsImportedOnce) {
   write_atomically(folder.state(), std::string());
   write_atomically(folder.model(), std::string(small_model));
   write_atomically(folder.config(),
-                   "model: model.yaml\ndata: {format: yolo, root: " + (run.folder() / "data").string() +
+                   "name: small\nmodel: model.yaml\ndata: {format: yolo, root: " + (run.folder() / "data").string() +
                        ", train: images/train, val: images/val, classes: [circle, square]}\n");
   const fs::path before = fs::current_path();
   fs::current_path(run.folder());

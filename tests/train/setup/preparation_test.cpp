@@ -5,8 +5,10 @@
 #include "formats/darknet/weights.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/logged.h"
+#include "tests/train/distributed/thread_ranks.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_weights.h"
+#include "train/distributed/agreement.h"
 #include "train/loop/device_memory.h"
 
 namespace brightnet::testing {
@@ -36,6 +38,27 @@ TEST(Preparation, WarnsOfAValidationSplitOfFewImages) {
   EXPECT_NE(few.find(warning), std::string::npos) << few;
   const std::string enough = said_about(SmallRun(12, 10));
   EXPECT_EQ(enough.find(warning), std::string::npos) << enough;
+}
+
+// The order of a run's samples, of archives, depends on it.
+TEST(Preparation, RanksHaveOneShuffleBuffer) {
+  const SmallRun run;
+  Preparation one = prepared(request_of(run)), other = prepared(request_of(run));
+  one.config.train.micro_batch = other.config.train.micro_batch = 1;
+  other.config.loader.workers = 3;
+  const auto compare = [&] {
+    return on_ranks(2, [&](Communicator& ranks) -> std::string {
+      try {
+        compare_ranks(ranks, ranks.leads() ? one : other);
+        return "the same";
+      } catch (const SharedError& error) {
+        return error.what();
+      }
+    })[1];
+  };
+  EXPECT_EQ(compare(), "the same");
+  other.config.loader.shuffle_buffer = 16;
+  EXPECT_NE(compare().find("configuration"), std::string::npos) << compare();
 }
 
 TEST(Preparation, WarnsOfValidationImagesThatAreTrainedOn) {
