@@ -19,6 +19,7 @@ struct CudnnOptions {
   std::string gpu;            ///< its name, for the file of measured engines
   bool tensor_float = false;  ///< fp32 convolutions may round their factors to tf32
   EngineSelection selection = EngineSelection::fastest;
+  double timing_seconds = most_timing_seconds;
 };
 
 /// A convolution made by this is planned without a GPU: its memory depends on the spec alone, and its

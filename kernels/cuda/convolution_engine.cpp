@@ -213,9 +213,9 @@ void ConvolutionEngines::report_timing(double least_seconds) {
                                    : "the fastest are remembered in " + cache_->file().string());
   if (timing_.untimed > 0) {
     log::info(
-        "{} more passes take the engine that cuDNN recommends, untimed: a run spends {:.0f} s on timing. "
+        "{} more passes take the engine that cuDNN recommends, untimed: this run spends {:.3g} s on timing. "
         "The next run times them.",
-        timing_.untimed, timing_seconds);
+        timing_.untimed, options_.timing_seconds);
   }
   timing_ = {};
 }

@@ -26,9 +26,6 @@ struct EngineWorkspace {
   size_t bytes = 0;
 };
 
-/// What a run spends on timing, in all input sizes together; a first run, as the next one remembers.
-constexpr double timing_seconds = 60;
-
 /// cuDNN, opened when the first convolution runs: making plans needs neither it nor a GPU.
 class ConvolutionEngines {
  public:
@@ -95,7 +92,7 @@ class ConvolutionEngines {
     double seconds = 0;
     int passes = 0, untimed = 0;
   } timing_;
-  TimingBudget budget_{timing_seconds};
+  TimingBudget budget_{options_.timing_seconds};
 };
 
 }  // namespace brightnet::cuda

@@ -75,10 +75,14 @@ enum class EngineSelection : uint8_t {
   reproducible  ///< the first whose result is the same in every run, of those that fuse no sums
 };
 
+/// What a process spends on timing, in all input sizes together; a first run, as the next one remembers.
+constexpr double most_timing_seconds = 60;
+
 struct DeviceChoice {
   int index = 0;
   Precision precision = Precision::fp32;
   EngineSelection engines = EngineSelection::fastest;
+  double timing_seconds = most_timing_seconds;  ///< that a process spends on timing engines
 };
 
 /// The backend on that GPU. Throws DeviceError when why_unusable() has a problem.

@@ -13,8 +13,10 @@ std::unique_ptr<Backend> make_backend(const DeviceChoice& choice) {
   if (const auto problem = why_not_in(choice.precision, gpu))
     throw DeviceError(problem->what, "--precision", problem->remedy);
   check(cudaSetDevice(choice.index), "choose GPU " + std::to_string(choice.index));
-  const CudnnOptions options{
-      .gpu = gpu.name, .tensor_float = choice.precision == Precision::tf32, .selection = choice.engines};
+  const CudnnOptions options{.gpu = gpu.name,
+                             .tensor_float = choice.precision == Precision::tf32,
+                             .selection = choice.engines,
+                             .timing_seconds = choice.timing_seconds};
   return std::make_unique<CudaBackend>("cuda:" + std::to_string(choice.index) + " (" + gpu.name + ')',
                                        cudnn_convolutions(options));
 }

@@ -91,7 +91,8 @@ std::string device_of_rank(const std::string& device, int local_rank, int local_
       "--device", "Start as many ranks as there are GPUs, or use --device cpu");
 }
 
-std::unique_ptr<Backend> open_device(const std::string& device, Precision precision, bool deterministic) {
+std::unique_ptr<Backend> open_device(const std::string& device, Precision precision,
+                                     const EngineChoice& engines) {
   DeviceName name = parse_device(device);
   if (name.kind == DeviceKind::cpu) return open_cpu(precision);
   const cuda::Installation installation = cuda::inspect(name.index);
@@ -106,7 +107,8 @@ std::unique_ptr<Backend> open_device(const std::string& device, Precision precis
   refuse(cuda::why_unusable(installation, name.index), device, "--device");
   refuse(cuda::why_not_in(precision, installation.gpus[name.index]), device, "--precision");
   using enum cuda::EngineSelection;
-  return cuda::make_backend({name.index, precision, deterministic ? reproducible : fastest});
+  return cuda::make_backend(
+      {name.index, precision, engines.deterministic ? reproducible : fastest, engines.timing_seconds});
 }
 
 // bf16 first: it has the range of fp32 and needs no loss scale (docs/precision.md). But a step of yolov4 that reads the

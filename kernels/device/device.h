@@ -31,10 +31,16 @@ int automatic_gpu(const cuda::Installation& installation, Precision precision, s
 std::string device_of_rank(const std::string& device, int local_rank, int local_size,
                            const cuda::Installation& installation);
 
+/// How a GPU's convolutions are chosen.
+struct EngineChoice {
+  bool deterministic = false;                         ///< without timing, so that each run has the same
+  double timing_seconds = cuda::most_timing_seconds;  ///< spent on it at most
+};
+
 /// `auto` is the best device of this machine supported by this build. Throws DeviceError when the device, or
 /// the precision on it, cannot be used: a request for a GPU never falls back to the CPU.
 std::unique_ptr<Backend> open_device(const std::string& device, Precision precision,
-                                     bool deterministic = false);
+                                     const EngineChoice& engines = {});
 
 /// The precision in which a device trains fastest without a loss of accuracy, for train.precision: auto.
 struct FastPrecision {

@@ -218,6 +218,14 @@ RankDevice common_device(const Ranks& ranks, const std::string& device) {
   });
 }
 
+EngineChoice engine_choice(const TrainOptions& train) {
+  constexpr double most_of_the_time = 0.1;
+  EngineChoice choice{.deterministic = train.deterministic};
+  if (train.minutes > 0)
+    choice.timing_seconds = std::min(choice.timing_seconds, most_of_the_time * 60 * train.minutes);
+  return choice;
+}
+
 Preparation prepare(const RunRequest& request, const RankDevice& device, const Communicator& ranks) {
   Preparation run;
   if (request.resuming) {
@@ -237,7 +245,7 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   run.continues = request.resuming || request.begin_again;
   check_batch(config.train, ranks.size(), run.continues);
   run.backend = open_device(device.name, config.train.precision.value_or(device.fast.precision),
-                            config.train.deterministic);
+                            engine_choice(config.train));
   RunData data = read_run_data(config, ranks.leads());
   if (config.data.tiles) run.pictures = data.training;
   run.training = training_images(config, std::move(data.training), ranks.leads());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "brightnet/ranks.h"
+#include "kernels/device/device.h"
 #include "train/distributed/communicator.h"
 #include "train/run/run_folder.h"
 #include "train/setup/automatic.h"
@@ -44,6 +45,9 @@ struct Preparation {
 
   const Dataset& training_pictures() const { return config.data.tiles ? pictures : training; }
 };
+
+/// How a GPU chooses the run's convolutions: timing them takes at most a tenth of its minutes.
+EngineChoice engine_choice(const TrainOptions& train);
 
 /// Prepares the run on this rank's device, all but its micro-batch: a new one, or that in the folder that a RunPlace has
 /// found. Throws InputError and DeviceError.

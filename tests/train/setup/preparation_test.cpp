@@ -40,6 +40,18 @@ TEST(Preparation, WarnsOfAValidationSplitOfFewImages) {
   EXPECT_EQ(enough.find(warning), std::string::npos) << enough;
 }
 
+TEST(Preparation, ChoosingConvolutionsTakesATenthOfAShortRun) {
+  TrainOptions train;
+  EXPECT_EQ(engine_choice(train).timing_seconds, 60);
+  EXPECT_FALSE(engine_choice(train).deterministic);
+  train.deterministic = true;
+  train.minutes = 0.5;
+  EXPECT_DOUBLE_EQ(engine_choice(train).timing_seconds, 3);
+  EXPECT_TRUE(engine_choice(train).deterministic);
+  train.minutes = 600;
+  EXPECT_EQ(engine_choice(train).timing_seconds, 60);
+}
+
 // The order of a run's samples, of archives, depends on it.
 TEST(Preparation, RanksHaveOneShuffleBuffer) {
   const SmallRun run;
