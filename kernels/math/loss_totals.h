@@ -10,7 +10,15 @@ struct YoloLoss {
   float box = 0, objectness = 0, classes = 0;  ///< weighted loss parts; their sum is the loss
   float iou = 0;                               ///< sum of the assigned predictions' IoU with their truths
   float assigned = 0;                          ///< number of assigned predictions
-  float recall50 = 0;                          ///< how many of them have IoU > 0.5
+
+  YoloLoss& operator+=(const YoloLoss& more) {
+    box += more.box;
+    objectness += more.objectness;
+    classes += more.classes;
+    iou += more.iou;
+    assigned += more.assigned;
+    return *this;
+  }
 };
 
 /// Sums over many batches; in double, because an epoch's sum is a million times a prediction's.
