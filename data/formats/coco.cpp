@@ -15,9 +15,9 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "data/formats/coco_document.h"
-#include "data/formats/coco_layout.h"
 #include "data/formats/coco_parts.h"
 #include "data/formats/format.h"
+#include "data/formats/json_file.h"
 #include "data/formats/labels.h"
 #include "data/formats/places.h"
 
@@ -228,6 +228,18 @@ std::unique_ptr<LabelSource> open_coco(const DataOptions& options, Split split, 
   const Json document = read_coco(file);
   return std::make_unique<CocoLabels>(document, Paths{options.root, file, split},
                                       class_names(options, split, document, file), log);
+}
+
+/// Whether a JSON file holds COCO's instances, judged by its beginning.
+bool is_instances_file(const fs::path& file) {
+  const std::string head = json_head(file);
+  return has_key(head, "images") || has_key(head, "annotations");
+}
+
+std::string recognize_coco(const fs::path& place, DataOptions& options) {
+  // COCO's own archive also has captions_train2017.json and person_keypoints_train2017.json.
+  if (!take_json(place, is_instances_file, options, {"instances"})) return "";
+  return fs::is_directory(place) ? "a folder with COCO JSON" : "COCO JSON";
 }
 
 }  // namespace
