@@ -18,6 +18,9 @@ std::string enumerated(const std::vector<std::string>& names);
 /// The text without leading and trailing spaces, tabs and line ends.
 std::string_view trimmed(std::string_view text);
 
+/// ASCII letters in lower case, and all others as they are.
+std::string lower_case(std::string text);
+
 /// The words of a line, separated by spaces and tabs.
 std::vector<std::string_view> words(std::string_view line);
 

@@ -33,11 +33,6 @@ using Kind = DataProblem::Kind;
 
 constexpr std::string_view not_labelled = "dontcare";
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 LabelFile label_file(const fs::path& image) {
   static constexpr FolderPair folders[] = {
       {"image_2", "label_2"}, {"image_3", "label_3"}, {"images", "labels"}, {"image", "label"}};
@@ -88,7 +83,7 @@ class KittiLabels : public LabelSource {
     }
     LabelledBox box;
     box.class_name = fields[0];
-    box.only_if_named = lower(box.class_name) == not_labelled;
+    box.only_if_named = lower_case(box.class_name) == not_labelled;
     box.where = where;
     box.difficult = values[2] != 0;
     box.x1 = values[4];

@@ -67,10 +67,6 @@ std::optional<LabelledBox> parse_object(const pugi::xml_node& object, const VocD
   return box;
 }
 
-std::string without_extension(fs::path path) {
-  return path.replace_extension().generic_string();
-}
-
 // The images of JPEGImages by relative path without extension; of several with one name, the first.
 class ImageFolder {
  public:

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "data/image/read_image.h"
 #include "detect/sources/video.h"
 
@@ -234,8 +235,7 @@ std::string file_name_of(const std::string& address) {
 }  // namespace
 
 bool is_video_name(const fs::path& file) {
-  std::string extension = file.extension().string();
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string extension = lower_case(file.extension().string());
   static constexpr std::array<std::string_view, 17> known{".mp4", ".avi",  ".mkv", ".mov",  ".webm", ".m4v",
                                                           ".mpg", ".mpeg", ".wmv", ".flv",  ".ts",   ".3gp",
                                                           ".ogv", ".asf",  ".gif", ".mjpg", ".mjpeg"};

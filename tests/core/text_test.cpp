@@ -26,6 +26,10 @@ TEST(Text, TrimmingLeavesTheBlanksInside) {
   EXPECT_EQ(trimmed(""), "");
 }
 
+TEST(Text, LowerCaseIsOfLettersAlone) {
+  EXPECT_EQ(lower_case(".JPeG 1_Ä"), ".jpeg 1_Ä");
+}
+
 TEST(Text, WordsAreSeparatedByAnyNumberOfBlanks) {
   EXPECT_EQ(words(" Car  0\t1.5\r\n"), (std::vector<std::string_view>{"Car", "0", "1.5"}));
   EXPECT_TRUE(words(" \t").empty());
