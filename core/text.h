@@ -1,10 +1,13 @@
 // Parsing and formatting small pieces of text.
 #pragma once
 
+#include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace brightnet {
@@ -33,5 +36,14 @@ std::string csv_quoted(const std::string& field);
 
 /// A finite decimal number, independent of the locale; surrounding spaces are allowed.
 std::optional<double> parse_number(std::string_view text);
+
+/// A whole decimal number that T can hold, and nothing else: no spaces, no '+', and a '-' only where T is signed.
+template <std::integral T>
+std::optional<T> parse_integer(std::string_view text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [stopped, failed] = std::from_chars(text.data(), end, value);
+  return failed == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
+}
 
 }  // namespace brightnet

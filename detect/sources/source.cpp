@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
@@ -217,10 +216,8 @@ std::vector<fs::path> files_of_pattern(const std::string& pattern) {
 }
 
 std::optional<int> camera_number(const std::string& text) {
-  int number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failed != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
+  const auto number = parse_integer<int>(text);
+  return number >= 0 ? number : std::nullopt;
 }
 
 std::string file_name_of(const std::string& address) {

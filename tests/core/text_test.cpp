@@ -43,5 +43,14 @@ TEST(Text, ANumberIsDecimalFiniteAndNothingElse) {
     EXPECT_EQ(parse_number(text), std::nullopt) << text;
 }
 
+TEST(Text, AnIntegerIsDigitsThatItsTypeHoldsAndNothingElse) {
+  EXPECT_EQ(parse_integer<int>("-07"), -7);
+  EXPECT_EQ(parse_integer<uint64_t>("18446744073709551615"), UINT64_MAX);
+  EXPECT_EQ(parse_integer<int>("2147483648"), std::nullopt);
+  EXPECT_EQ(parse_integer<uint64_t>("-1"), std::nullopt);
+  for (const char* text : {"", "-", "+1", " 1", "1 ", "1.0", "1x", "0x10"})
+    EXPECT_EQ(parse_integer<int>(text), std::nullopt) << text;
+}
+
 }  // namespace
 }  // namespace brightnet
