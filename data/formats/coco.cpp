@@ -106,10 +106,10 @@ bool box_around_polygons(const Json& annotation, LabelledBox& box, const std::st
   return true;
 }
 
-class CocoLabels : public LabelSource {
+/// The images of a document with their boxes.
+class CocoReader {
  public:
-  CocoLabels(const Json& document, const Paths& paths, ClassNames classes, ProblemLog& log)
-      : file_(paths.json), classes_(std::move(classes)) {
+  CocoReader(const Json& document, const Paths& paths, ProblemLog& log) : file_(paths.json) {
     read_images(document, log);
     const fs::path folder = find_image_folder(images_, paths);
     // Only names with backslashes, written on Windows, need a lookup on disk.
@@ -121,9 +121,7 @@ class CocoLabels : public LabelSource {
     read_annotations(document, log);
   }
 
-  std::vector<std::string> classes() const override { return classes_.names(); }
-  size_t size() const override { return images_.size(); }
-  LabelledImage image(size_t index, ProblemLog&) const override { return images_[index]; }
+  std::vector<LabelledImage> take() { return std::move(images_); }
 
  private:
   void read_images(const Json& document, ProblemLog& log) {
@@ -209,7 +207,6 @@ class CocoLabels : public LabelSource {
   }
 
   fs::path file_;
-  ClassNames classes_;
   std::vector<LabelledImage> images_;
   std::unordered_map<int64_t, size_t> by_id_;
 };
@@ -226,8 +223,9 @@ ClassNames class_names(const DataOptions& options, Split split, const Json& docu
 std::unique_ptr<LabelSource> open_coco(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path file = json_of_split(options, split);
   const Json document = read_coco(file);
-  return std::make_unique<CocoLabels>(document, Paths{options.root, file, split},
-                                      class_names(options, split, document, file), log);
+  const ClassNames classes = class_names(options, split, document, file);
+  CocoReader reader(document, Paths{options.root, file, split}, log);
+  return std::make_unique<LabelsInMemory>(reader.take(), classes.names());
 }
 
 /// Whether a JSON file holds COCO's instances, judged by its beginning.
