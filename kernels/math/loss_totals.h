@@ -56,17 +56,18 @@ BRIGHTNET_HD void add_loss(LossTotals& totals, const YoloLoss& loss) {
   totals.assigned += loss.assigned;
 }
 
-BRIGHTNET_HD void add_totals(LossTotals& totals, const LossTotals& more) {
-  totals.box += more.box;
-  totals.objectness += more.objectness;
-  totals.classes += more.classes;
-  totals.iou += more.iou;
-  totals.assigned += more.assigned;
-  totals.images += more.images;
-  totals.distillation += more.distillation;
-  totals.steps += more.steps;
-  totals.clipped += more.clipped;
-  totals.norm += more.norm;
+/// With sign −1 the sums since `more`.
+BRIGHTNET_HD void add_totals(LossTotals& totals, const LossTotals& more, double sign = 1) {
+  totals.box += sign * more.box;
+  totals.objectness += sign * more.objectness;
+  totals.classes += sign * more.classes;
+  totals.iou += sign * more.iou;
+  totals.assigned += sign * more.assigned;
+  totals.images += sign * more.images;
+  totals.distillation += sign * more.distillation;
+  totals.steps += sign * more.steps;
+  totals.clipped += sign * more.clipped;
+  totals.norm += sign * more.norm;
 }
 
 }  // namespace brightnet
