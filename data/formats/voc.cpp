@@ -8,7 +8,6 @@
 // column, the flag of VOC's lists by class, is ignored; a line may also be the absolute path of an image), or
 // a folder of images with the XML files beside them, in Annotations or in annotations. Without data.classes the classes are
 // all names in train and val, sorted.
-#include <algorithm>
 #include <unordered_map>
 
 #include "core/files.h"
