@@ -1,12 +1,12 @@
 #include "brightnet/detect.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "core/clock.h"
 #include "core/enum_names.h"
 #include "core/log.h"
 #include "core/progress_line.h"
@@ -52,15 +52,15 @@ class Progress {
   void show() {
     ++images_;
     if (!line_.due()) return;
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     const std::string of = count_ > 0 ? fmt::format("/{}", count_) : "";
-    line_.show(fmt::format("detecting {}{} images  {:.1f} images/s", images_, of, images_ / seconds));
+    line_.show(fmt::format("detecting {}{} images  {:.1f} images/s", images_, of,
+                           images_ / (seconds_now() - begin_)));
   }
   void clear() { line_.clear(); }
 
  private:
   ProgressLine line_{10};
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  double begin_ = seconds_now();
   int64_t count_, images_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include <yaml-cpp/eventhandler.h>
 
 #include "core/files.h"
+#include "core/text.h"
 
 namespace brightnet {
 namespace {
@@ -398,11 +399,9 @@ class FieldPrinter : public Fields {
                                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                             "0123456789_-./") == std::string::npos;
     static const std::set<std::string> words{"true", "false", "yes", "no", "on", "off", "null", "y", "n"};
-    std::string lower = text;
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     const bool letter_first =
         !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) || text[0] == '/');
-    return plain && letter_first && !words.contains(lower) ? text : yaml_quoted(text);
+    return plain && letter_first && !words.contains(lower_case(text)) ? text : yaml_quoted(text);
   }
 
   void line(const char* key, const std::string& value, const char* doc) {

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <fstream>
 #include <regex>
-#include <sstream>
 #include <streambuf>
 #include <utility>
 

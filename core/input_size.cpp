@@ -1,21 +1,17 @@
 #include "core/input_size.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "core/config.h"
+#include "core/text.h"
 
 namespace brightnet {
 namespace {
 
 std::optional<int> parse_side(std::string_view text) {
-  int side = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, failed] = std::from_chars(text.data(), end, side);
-  if (failed != std::errc() || stopped != end || text.empty() || text[0] == '-') return std::nullopt;
-  return side;
+  return text.starts_with('-') ? std::nullopt : parse_integer<int>(text);
 }
 
 [[noreturn]] void refuse(const char* key, const YamlValue& value) {

@@ -1,10 +1,13 @@
 // Parsing and formatting small pieces of text.
 #pragma once
 
+#include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace brightnet {
@@ -18,6 +21,9 @@ std::string enumerated(const std::vector<std::string>& names);
 /// The text without leading and trailing spaces, tabs and line ends.
 std::string_view trimmed(std::string_view text);
 
+/// ASCII letters in lower case, and all others as they are.
+std::string lower_case(std::string text);
+
 /// The words of a line, separated by spaces and tabs.
 std::vector<std::string_view> words(std::string_view line);
 
@@ -30,5 +36,14 @@ std::string csv_quoted(const std::string& field);
 
 /// A finite decimal number, independent of the locale; surrounding spaces are allowed.
 std::optional<double> parse_number(std::string_view text);
+
+/// A whole decimal number that T can hold, and nothing else: no spaces, no '+', and a '-' only where T is signed.
+template <std::integral T>
+std::optional<T> parse_integer(std::string_view text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [stopped, failed] = std::from_chars(text.data(), end, value);
+  return failed == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
+}
 
 }  // namespace brightnet

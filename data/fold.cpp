@@ -1,7 +1,5 @@
 #include "data/fold.h"
 
-#include <charconv>
-#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -10,25 +8,14 @@
 #include "core/text.h"
 
 namespace brightnet {
-namespace {
-
-std::optional<int> whole_number(std::string_view text) {
-  text = trimmed(text);
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, failed] = std::from_chars(text.data(), end, value);
-  if (failed != std::errc() || stopped != end) return std::nullopt;
-  return value;
-}
-
-}  // namespace
 
 Fold parse_fold(const std::string& text, const std::string& where) {
   if (trimmed(text).empty()) return {};
   const std::string_view view = text;
   const size_t slash = view.find('/');
   if (slash != std::string_view::npos) {
-    const auto part = whole_number(view.substr(0, slash)), count = whole_number(view.substr(slash + 1));
+    const auto part = parse_integer<int>(trimmed(view.substr(0, slash)));
+    const auto count = parse_integer<int>(trimmed(view.substr(slash + 1)));
     if (part && count && *count >= 2 && *part >= 1 && *part <= *count) return {*part, *count};
   }
   throw InputError(

@@ -1,11 +1,11 @@
 #include "detect/detect.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace brightnet {
 
@@ -34,15 +34,15 @@ std::vector<bool> parse_class_filter(const std::vector<std::string>& wanted,
     const auto named = std::find(names.begin(), names.end(), word);
     size_t id = named - names.begin();
     if (named == names.end()) {
-      const char* end = word.data() + word.size();
-      const auto [stopped, failed] = std::from_chars(word.data(), end, id);
-      if (failed != std::errc() || stopped != end) {
+      const auto number = parse_integer<size_t>(word);
+      if (!number) {
         const std::string nearest = nearest_word(word, names);
         throw InputError("class '" + word + "' is not one of the model's " + std::to_string(names.size()),
                          "--classes",
                          nearest.empty() ? fmt::format("They are: {}.", fmt::join(names, ", "))
                                          : "Did you mean '" + nearest + "'?");
       }
+      id = *number;
       if (id >= names.size()) {
         throw InputError(
             fmt::format("there is no class {}: the model has {}, counted from 0", id, names.size()),

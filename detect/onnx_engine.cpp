@@ -1,10 +1,10 @@
 #include "detect/onnx_engine.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/text.h"
 
 namespace brightnet {
 namespace {
@@ -36,10 +36,7 @@ void fill_planes(const Value* values, float scale, size_t images, size_t pixels,
 }  // namespace
 
 bool is_onnx(const std::filesystem::path& file) {
-  std::string extension = file.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension == ".onnx";
+  return lower_case(file.extension().string()) == ".onnx";
 }
 
 OnnxEngine::OnnxEngine(const std::filesystem::path& file)

@@ -12,15 +12,6 @@
 namespace brightnet {
 namespace {
 
-void add(YoloLoss& sum, const YoloLoss& loss) {
-  sum.box += loss.box;
-  sum.objectness += loss.objectness;
-  sum.classes += loss.classes;
-  sum.iou += loss.iou;
-  sum.assigned += loss.assigned;
-  sum.recall50 += loss.recall50;
-}
-
 void move(std::vector<ScoredBox>& boxes, int x, int y) {
   for (ScoredBox& box : boxes) {
     box.x1 += x;
@@ -123,7 +114,7 @@ bool Pipeline::deliver(const InputLoader::Batch& batch, const ObjectSink& sink) 
       found_.boxes = std::move(cut);
       found_.uncut = std::move(objects_[i]);
     }
-    if (truths_) add(found_.loss, losses_[i]);
+    if (truths_) found_.loss += losses_[i];
     found_.seconds += seconds_an_input_;
     ++tiles_;
     if (last && !finish(std::move(*frame), sink)) return false;

@@ -1,13 +1,13 @@
 #include "formats/foreign_weights.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 
 namespace brightnet {
 namespace {
@@ -87,15 +87,12 @@ void refuse_foreign_weights(const fs::path& file) {
                      "Write what it gives into a file, and name that.");
   }
   if (!fs::exists(file, ignored) || begins_as_safetensors(file)) return;
-  std::string extension = file.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const auto kind_of = [](const std::string& name) {
     return std::find_if(kinds().begin(), kinds().end(), [&](const Kind& kind) {
       return std::find(kind.extensions.begin(), kind.extensions.end(), name) != kind.extensions.end();
     });
   };
-  auto kind = kind_of(extension);
+  auto kind = kind_of(lower_case(file.extension().string()));
   if (kind == kinds().end()) kind = kind_of(extension_by_contents(file));
   if (kind != kinds().end()) throw InputError(kind->what, file.string(), kind->remedy);
 }

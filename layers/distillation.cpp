@@ -1,7 +1,6 @@
 #include "layers/distillation.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include <fmt/format.h>

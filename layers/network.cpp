@@ -351,14 +351,7 @@ std::vector<YoloLoss> Network::loss(std::span<const std::vector<Truth>> truths) 
     if (!node.head || !node.needs_gradient) continue;
     const auto of_head = node.head->loss_of_inference(node.output_tensor, static_cast<int>(truths.size()),
                                                       input_->truths(), static_assignment_);
-    for (size_t i = 0; i < sums.size(); ++i) {
-      sums[i].box += of_head[i].box;
-      sums[i].objectness += of_head[i].objectness;
-      sums[i].classes += of_head[i].classes;
-      sums[i].iou += of_head[i].iou;
-      sums[i].assigned += of_head[i].assigned;
-      sums[i].recall50 += of_head[i].recall50;
-    }
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += of_head[i];
   }
   return sums;
 }

@@ -2,7 +2,6 @@
 #include "brightnet/detector.h"
 
 #include <algorithm>
-#include <optional>
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>

@@ -1,6 +1,5 @@
 #include "brightnet/tune.h"
 
-#include <cstdlib>
 #include <sstream>
 
 #include <fmt/ranges.h>

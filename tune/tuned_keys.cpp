@@ -1,6 +1,5 @@
 #include "tune/tuned_keys.h"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 

@@ -1,7 +1,5 @@
 #include "data/augment/options.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 namespace brightnet {

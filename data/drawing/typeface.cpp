@@ -1,11 +1,9 @@
 #include "data/drawing/typeface.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 

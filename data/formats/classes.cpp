@@ -18,11 +18,6 @@ bool has(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 /// "Did you mean 'car'? The data set has car, truck."
 std::string remedy(const std::string& name, const Names& own) {
   constexpr size_t listed = 20;
@@ -45,7 +40,7 @@ ChosenClasses::ChosenClasses(const DataOptions& options, const Names& declared,
       is_list_(!options.classes.empty()),
       is_declared_(!declared.empty()),
       map_(options.map) {
-  for (const auto& [type, name] : options.target_class_mapping) map_[lower(type)] = name;
+  for (const auto& [type, name] : options.target_class_mapping) map_[lower_case(type)] = name;
   Names own = declared;
   if (own.empty() && (!options.map.empty() || takes_all(options))) own = in_labels();
   check_map(options, own);
@@ -99,13 +94,13 @@ void ChosenClasses::check_list(const DataOptions& options, const Names& declared
 }
 
 std::string ChosenClasses::mapped(const std::string& name) const {
-  const auto found = map_.find(drops_unmapped_ ? lower(name) : name);
+  const auto found = map_.find(drops_unmapped_ ? lower_case(name) : name);
   return found == map_.end() ? name : found->second;
 }
 
 std::optional<int> ChosenClasses::find(const LabelledBox& box, ProblemLog& log) const {
   const std::string& name = box.class_name;
-  const bool is_mapped = map_.contains(drops_unmapped_ ? lower(name) : name);
+  const bool is_mapped = map_.contains(drops_unmapped_ ? lower_case(name) : name);
   const std::string to = mapped(name);
   if (drops_unmapped_ && !is_mapped) {
     if (!box.only_if_named) log.add(Kind::unmapped_class, box.where, name);

@@ -15,9 +15,9 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "data/formats/coco_document.h"
-#include "data/formats/coco_layout.h"
 #include "data/formats/coco_parts.h"
 #include "data/formats/format.h"
+#include "data/formats/json_file.h"
 #include "data/formats/labels.h"
 #include "data/formats/places.h"
 
@@ -106,10 +106,10 @@ bool box_around_polygons(const Json& annotation, LabelledBox& box, const std::st
   return true;
 }
 
-class CocoLabels : public LabelSource {
+/// The images of a document with their boxes.
+class CocoReader {
  public:
-  CocoLabels(const Json& document, const Paths& paths, ClassNames classes, ProblemLog& log)
-      : file_(paths.json), classes_(std::move(classes)) {
+  CocoReader(const Json& document, const Paths& paths, ProblemLog& log) : file_(paths.json) {
     read_images(document, log);
     const fs::path folder = find_image_folder(images_, paths);
     // Only names with backslashes, written on Windows, need a lookup on disk.
@@ -121,9 +121,7 @@ class CocoLabels : public LabelSource {
     read_annotations(document, log);
   }
 
-  std::vector<std::string> classes() const override { return classes_.names(); }
-  size_t size() const override { return images_.size(); }
-  LabelledImage image(size_t index, ProblemLog&) const override { return images_[index]; }
+  std::vector<LabelledImage> take() { return std::move(images_); }
 
  private:
   void read_images(const Json& document, ProblemLog& log) {
@@ -209,7 +207,6 @@ class CocoLabels : public LabelSource {
   }
 
   fs::path file_;
-  ClassNames classes_;
   std::vector<LabelledImage> images_;
   std::unordered_map<int64_t, size_t> by_id_;
 };
@@ -226,8 +223,21 @@ ClassNames class_names(const DataOptions& options, Split split, const Json& docu
 std::unique_ptr<LabelSource> open_coco(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path file = json_of_split(options, split);
   const Json document = read_coco(file);
-  return std::make_unique<CocoLabels>(document, Paths{options.root, file, split},
-                                      class_names(options, split, document, file), log);
+  const ClassNames classes = class_names(options, split, document, file);
+  CocoReader reader(document, Paths{options.root, file, split}, log);
+  return std::make_unique<LabelsInMemory>(reader.take(), classes.names());
+}
+
+/// Whether a JSON file holds COCO's instances, judged by its beginning.
+bool is_instances_file(const fs::path& file) {
+  const std::string head = json_head(file);
+  return has_key(head, "images") || has_key(head, "annotations");
+}
+
+std::string recognize_coco(const fs::path& place, DataOptions& options) {
+  // COCO's own archive also has captions_train2017.json and person_keypoints_train2017.json.
+  if (!take_json(place, is_instances_file, options, {"instances"})) return "";
+  return fs::is_directory(place) ? "a folder with COCO JSON" : "COCO JSON";
 }
 
 }  // namespace

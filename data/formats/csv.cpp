@@ -82,14 +82,14 @@ class Table {
   std::vector<Row> rows_;
 };
 
-class CsvLabels : public LabelSource {
+/// The images of a table with their boxes.
+class TableReader {
  public:
-  CsvLabels(const fs::path& file, const Table& table, ProblemLog& log) {
+  TableReader(const fs::path& file, const Table& table, ProblemLog& log) {
     for (const Table::Row& row : table.rows()) read_row(file.parent_path(), table, row, log);
   }
 
-  size_t size() const override { return images_.size(); }
-  LabelledImage image(size_t index, ProblemLog&) const override { return images_[index]; }
+  std::vector<LabelledImage> take() { return std::move(images_); }
 
  private:
   void read_row(const fs::path& folder, const Table& table, const Table::Row& row, ProblemLog& log) {
@@ -163,7 +163,7 @@ fs::path file_of(const DataOptions& options, Split split) {
 std::unique_ptr<LabelSource> open_csv(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path file = file_of(options, split);
   const Table table(file, log);
-  return std::make_unique<CsvLabels>(file, table, log);
+  return std::make_unique<LabelsInMemory>(TableReader(file, table, log).take());
 }
 
 /// The lines of a split's table by image. The first column becomes `path`, of an image listed as `name`.

@@ -59,10 +59,6 @@ class Walk {
   std::set<fs::path> visited_;
 };
 
-std::string stem_of(fs::path path) {
-  return path.replace_extension().string();
-}
-
 }  // namespace
 
 FolderFiles files_below(const fs::path& folder) {
@@ -83,15 +79,19 @@ bool is_label_name(const fs::path& file) {
   return std::find(known.begin(), known.end(), file.extension()) != known.end();
 }
 
+std::string without_extension(fs::path file) {
+  return file.replace_extension().string();
+}
+
 void report_unknown_endings(const FolderFiles& files,
                             const std::function<LabelFile(const fs::path&)>& labels_of, ProblemLog& log) {
   std::unordered_set<std::string> stems;  // the images' stems: files with these are their labels
   for (const auto& file : files.others) {
     if (is_label_name(file) || !labels_of(file).found) continue;
     if (stems.empty()) {
-      for (const auto& image : files.images) stems.insert(stem_of(image));
+      for (const auto& image : files.images) stems.insert(without_extension(image));
     }
-    if (stems.contains(stem_of(file))) continue;
+    if (stems.contains(without_extension(file))) continue;
     log.add(DataProblem::Kind::unknown_ending, file.string(), image_conversion(file));
   }
 }

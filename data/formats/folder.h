@@ -23,6 +23,9 @@ std::vector<std::filesystem::path> images_below(const std::filesystem::path& fol
 /// True for the extensions of label files: .txt, .xml, .json.
 bool is_label_name(const std::filesystem::path& file);
 
+/// The path of a file without its extension, which images and their labels share.
+std::string without_extension(std::filesystem::path file);
+
 /// Reports files that have labels but not an image's extension (.gif, .heic, …), which would otherwise be
 /// skipped silently. `labels_of` finds the labels of a file.
 void report_unknown_endings(const FolderFiles& files,

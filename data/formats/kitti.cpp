@@ -33,11 +33,6 @@ using Kind = DataProblem::Kind;
 
 constexpr std::string_view not_labelled = "dontcare";
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 LabelFile label_file(const fs::path& image) {
   static constexpr FolderPair folders[] = {
       {"image_2", "label_2"}, {"image_3", "label_3"}, {"images", "labels"}, {"image", "label"}};
@@ -46,61 +41,45 @@ LabelFile label_file(const fs::path& image) {
   return find_label_file({parallel_label(image, folders), beside});
 }
 
-class KittiLabels : public LabelSource {
- public:
-  explicit KittiLabels(std::vector<fs::path> images) : images_(std::move(images)) {}
-
-  size_t size() const override { return images_.size(); }
-
-  LabelledImage image(size_t index, ProblemLog& log) const override {
-    LabelledImage out;
-    out.file = images_[index];
-    const LabelFile labels = label_file(out.file);
-    if (!has_labels(labels, out, log)) return out;
-    for (const TextLine& line : read_lines(labels.path)) {
-      if (auto box = parse_line(line.text, at_line(labels.path, line.number), log))
-        out.boxes.push_back(std::move(*box));
-    }
-    return out;
+std::optional<LabelledBox> parse_line(const std::string& line, const std::string& where, ProblemLog& log) {
+  constexpr size_t needed = 8;
+  const std::vector<std::string_view> fields = words(line);
+  if (fields.size() < needed) {
+    log.add(Kind::malformed_label, where,
+            fmt::format("a line of KITTI's labels has 15 fields, and this one has {}", fields.size()),
+            "Check the data's format.");
+    return std::nullopt;
   }
-
- private:
-  std::optional<LabelledBox> parse_line(const std::string& line, const std::string& where,
-                                        ProblemLog& log) const {
-    constexpr size_t needed = 8;
-    const std::vector<std::string_view> fields = words(line);
-    if (fields.size() < needed) {
+  double values[needed] = {};
+  for (size_t i = 1; i < needed; ++i) {
+    const auto value = parse_number(fields[i]);
+    if (!value) {
       log.add(Kind::malformed_label, where,
-              fmt::format("a line of KITTI's labels has 15 fields, and this one has {}", fields.size()),
+              fmt::format("field {} is '{}' and must be a number", i + 1, fields[i]),
               "Check the data's format.");
       return std::nullopt;
     }
-    double values[needed] = {};
-    for (size_t i = 1; i < needed; ++i) {
-      const auto value = parse_number(fields[i]);
-      if (!value) {
-        log.add(Kind::malformed_label, where,
-                fmt::format("field {} is '{}' and must be a number", i + 1, fields[i]),
-                "Check the data's format.");
-        return std::nullopt;
-      }
-      values[i] = *value;
-    }
-    LabelledBox box;
-    box.class_name = fields[0];
-    box.only_if_named = lower(box.class_name) == not_labelled;
-    box.where = where;
-    box.difficult = values[2] != 0;
-    box.x1 = values[4];
-    box.y1 = values[5];
-    box.x2 = values[6];
-    box.y2 = values[7];
-    box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
-    return box;
+    values[i] = *value;
   }
+  LabelledBox box;
+  box.class_name = fields[0];
+  box.only_if_named = lower_case(box.class_name) == not_labelled;
+  box.where = where;
+  box.difficult = values[2] != 0;
+  box.x1 = values[4];
+  box.y1 = values[5];
+  box.x2 = values[6];
+  box.y2 = values[7];
+  box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
+  return box;
+}
 
-  std::vector<fs::path> images_;
-};
+void read_labels(const fs::path& labels, LabelledImage& image, ProblemLog& log) {
+  for (const TextLine& line : read_lines(labels)) {
+    if (auto box = parse_line(line.text, at_line(labels, line.number), log))
+      image.boxes.push_back(std::move(*box));
+  }
+}
 
 /// The image for a bare name in a list: "000123".
 fs::path find_image(const std::string& name, const fs::path& root) {
@@ -131,7 +110,7 @@ std::vector<fs::path> find_images(const DataOptions& options, Split split, Probl
 }
 
 std::unique_ptr<LabelSource> open_kitti(const DataOptions& options, Split split, ProblemLog& log) {
-  return std::make_unique<KittiLabels>(find_images(options, split, log));
+  return std::make_unique<LabelsBesideImages>(find_images(options, split, log), label_file, read_labels);
 }
 
 std::string recognize_kitti(const fs::path& place, DataOptions& options) {

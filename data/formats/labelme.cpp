@@ -72,44 +72,25 @@ std::optional<LabelledBox> parse_shape(const Json& shape, const std::string& whe
   return box;
 }
 
-class LabelMeLabels : public LabelSource {
- public:
-  LabelMeLabels(std::vector<fs::path> images, std::unordered_map<std::string, fs::path> renamed)
-      : images_(std::move(images)), renamed_(std::move(renamed)) {}
-
-  size_t size() const override { return images_.size(); }
-
-  LabelledImage image(size_t index, ProblemLog& log) const override {
-    LabelledImage out;
-    out.file = images_[index];
-    const auto renamed = renamed_.find(out.file.string());
-    const LabelFile labels =
-        renamed == renamed_.end() ? label_file(out.file) : find_label_file({renamed->second});
-    if (!has_labels(labels, out, log)) return out;
-    const std::string where = labels.path.string();
-    Json document;
-    try {
-      document = read_labels(labels.path);
-    } catch (const InputError& e) {
-      log.add(Kind::malformed_label, where, e.what());
-      return out;
-    }
-    const Json& shapes = json_member(document, "shapes");
-    if (!shapes.is_array()) {
-      log.add(Kind::malformed_label, where, "this JSON has no 'shapes'", "Check the data's format.");
-      return out;
-    }
-    out.declared = json_size(document, "imageWidth", "imageHeight");
-    for (const Json& shape : shapes) {
-      if (auto box = parse_shape(shape, where, log)) out.boxes.push_back(std::move(*box));
-    }
-    return out;
+void read_shapes(const fs::path& labels, LabelledImage& image, ProblemLog& log) {
+  const std::string where = labels.string();
+  Json document;
+  try {
+    document = read_labels(labels);
+  } catch (const InputError& e) {
+    log.add(Kind::malformed_label, where, e.what());
+    return;
   }
-
- private:
-  std::vector<fs::path> images_;
-  std::unordered_map<std::string, fs::path> renamed_;  // labels that have another name than their image
-};
+  const Json& shapes = json_member(document, "shapes");
+  if (!shapes.is_array()) {
+    log.add(Kind::malformed_label, where, "this JSON has no 'shapes'", "Check the data's format.");
+    return;
+  }
+  image.declared = json_size(document, "imageWidth", "imageHeight");
+  for (const Json& shape : shapes) {
+    if (auto box = parse_shape(shape, where, log)) image.boxes.push_back(std::move(*box));
+  }
+}
 
 /// The labels of a folder that no image has the name of, by the image that they name; the others are reported.
 std::unordered_map<std::string, fs::path> match_by_image_path(const FolderFiles& files, ProblemLog& log) {
@@ -140,12 +121,14 @@ std::unique_ptr<LabelSource> open_labelme(const DataOptions& options, Split spli
   const fs::path place = split_place(options, split, {data_root(options)});
   std::error_code failed;
   if (!fs::is_directory(place, failed))
-    return std::make_unique<LabelMeLabels>(read_image_list(place, options),
-                                           std::unordered_map<std::string, fs::path>());
+    return std::make_unique<LabelsBesideImages>(read_image_list(place, options), label_file, read_shapes);
   FolderFiles files = files_below(place);
   report_unknown_endings(files, label_file, log);
-  auto renamed = match_by_image_path(files, log);
-  return std::make_unique<LabelMeLabels>(std::move(files.images), std::move(renamed));
+  const auto find = [renamed = match_by_image_path(files, log)](const fs::path& image) {
+    const auto other = renamed.find(image.string());
+    return other == renamed.end() ? label_file(image) : find_label_file({other->second});
+  };
+  return std::make_unique<LabelsBesideImages>(std::move(files.images), find, read_shapes);
 }
 
 std::string recognize_labelme(const fs::path& place, DataOptions& options) {

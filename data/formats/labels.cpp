@@ -129,6 +129,14 @@ const std::string* ClassNames::find(double id, const std::string& where, Problem
   return nullptr;
 }
 
+LabelledImage LabelsBesideImages::image(size_t index, ProblemLog& log) const {
+  LabelledImage image;
+  image.file = images_[index];
+  const LabelFile labels = find_(image.file);
+  if (has_labels(labels, image, log)) read_(labels.path, image, log);
+  return image;
+}
+
 void report_no_classes(const DataOptions& options, const ProblemLog& met, ProblemLog& log) {
   if (!log.lenient()) {
     for (const DataProblem& problem : met.problems()) log.add(problem.kind, problem.where, problem.detail);

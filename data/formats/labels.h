@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -97,6 +98,33 @@ class LabelSource {
   virtual size_t size() const = 0;
   /// Reads the labels of image `index`. Thread-safe.
   virtual LabelledImage image(size_t index, ProblemLog& log) const = 0;
+};
+
+/// Labels in one file an image, which is read when they are asked for.
+class LabelsBesideImages : public LabelSource {
+ public:
+  /// Where an image's labels are.
+  using Find = std::function<LabelFile(const std::filesystem::path& image)>;
+  /// Adds what a readable file says of an image. Thread-safe.
+  using Read =
+      std::function<void(const std::filesystem::path& labels, LabelledImage& image, ProblemLog& log)>;
+
+  LabelsBesideImages(std::vector<std::filesystem::path> images, Find find, Read read,
+                     std::vector<std::string> classes = {})
+      : images_(std::move(images)),
+        find_(std::move(find)),
+        read_(std::move(read)),
+        classes_(std::move(classes)) {}
+
+  std::vector<std::string> classes() const override { return classes_; }
+  size_t size() const override { return images_.size(); }
+  LabelledImage image(size_t index, ProblemLog& log) const override;
+
+ private:
+  std::vector<std::filesystem::path> images_;
+  Find find_;
+  Read read_;
+  std::vector<std::string> classes_;
 };
 
 }  // namespace brightnet

@@ -49,40 +49,22 @@ std::optional<LabelledBox> parse_object(const Json& object, const std::string& w
   return box;
 }
 
-class SuperviselyLabels : public LabelSource {
- public:
-  SuperviselyLabels(std::vector<fs::path> images, std::vector<std::string> classes)
-      : images_(std::move(images)), classes_(std::move(classes)) {}
-
-  std::vector<std::string> classes() const override { return classes_; }
-  size_t size() const override { return images_.size(); }
-
-  LabelledImage image(size_t index, ProblemLog& log) const override {
-    LabelledImage out;
-    out.file = images_[index];
-    const LabelFile labels = label_file(out.file);
-    if (!has_labels(labels, out, log)) return out;
-    const std::string where = labels.path.string();
-    Json document;
-    try {
-      document = read_json(labels.path);
-    } catch (const InputError& e) {
-      log.add(Kind::malformed_label, where, e.what());
-      return out;
-    }
-    const Json& objects = json_member(document, "objects");
-    if (!objects.is_array()) log.add(Kind::malformed_label, where, "this JSON has no 'objects'");
-    out.declared = json_size(json_member(document, "size"), "width", "height");
-    for (const Json& object : objects) {
-      if (auto box = parse_object(object, where, log)) out.boxes.push_back(std::move(*box));
-    }
-    return out;
+void read_objects(const fs::path& labels, LabelledImage& image, ProblemLog& log) {
+  const std::string where = labels.string();
+  Json document;
+  try {
+    document = read_json(labels);
+  } catch (const InputError& e) {
+    log.add(Kind::malformed_label, where, e.what());
+    return;
   }
-
- private:
-  std::vector<fs::path> images_;
-  std::vector<std::string> classes_;
-};
+  const Json& objects = json_member(document, "objects");
+  if (!objects.is_array()) log.add(Kind::malformed_label, where, "this JSON has no 'objects'");
+  image.declared = json_size(json_member(document, "size"), "width", "height");
+  for (const Json& object : objects) {
+    if (auto box = parse_object(object, where, log)) image.boxes.push_back(std::move(*box));
+  }
+}
 
 std::vector<std::string> classes_of(const fs::path& root) {
   const fs::path file = root / "meta.json";
@@ -105,7 +87,7 @@ std::unique_ptr<LabelSource> open_supervisely(const DataOptions& options, Split 
       if (image.parent_path().filename() == "img") images.push_back(std::move(image));
     }
   }
-  return std::make_unique<SuperviselyLabels>(std::move(images), classes_of(root));
+  return std::make_unique<LabelsBesideImages>(std::move(images), label_file, read_objects, classes_of(root));
 }
 
 std::string recognize_supervisely(const fs::path& place, DataOptions& options) {

@@ -8,7 +8,6 @@
 // Polygons, circles and ellipses are read as the boxes around them.
 //
 // data.train, data.val or data.test is the file; images lie beside it or below data.root.
-#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>

@@ -8,7 +8,6 @@
 // column, the flag of VOC's lists by class, is ignored; a line may also be the absolute path of an image), or
 // a folder of images with the XML files beside them, in Annotations or in annotations. Without data.classes the classes are
 // all names in train and val, sorted.
-#include <algorithm>
 #include <unordered_map>
 
 #include "core/files.h"
@@ -65,10 +64,6 @@ std::optional<LabelledBox> parse_object(const pugi::xml_node& object, const VocD
   box.x2 = values[2];
   box.y2 = values[3];
   return box;
-}
-
-std::string without_extension(fs::path path) {
-  return path.replace_extension().generic_string();
 }
 
 // The images of JPEGImages by relative path without extension; of several with one name, the first.

@@ -65,10 +65,6 @@ LabelFile voc_labels(const VocEntry& entry, const fs::path& root) {
 
 namespace {
 
-std::string without_extension(fs::path path) {
-  return path.replace_extension().string();
-}
-
 fs::path folder_of(const fs::path& image) {
   return image.lexically_normal().parent_path();
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <limits>
 #include <map>
 #include <set>
 #include <unordered_set>
@@ -193,31 +192,13 @@ void report_unused_labels(const fs::path& folder, const FolderFiles& files, Prob
   }
 }
 
-class TextLabels : public LabelSource {
- public:
-  TextLabels(std::vector<fs::path> images, ClassNames classes)
-      : images_(std::move(images)), classes_(std::move(classes)) {}
-
-  std::vector<std::string> classes() const override { return classes_.names(); }
-  size_t size() const override { return images_.size(); }
-
-  LabelledImage image(size_t index, ProblemLog& log) const override {
-    LabelledImage out;
-    out.file = images_[index];
-    out.relative = true;
-    const LabelFile labels = label_file(out.file);
-    if (!has_labels(labels, out, log)) return out;
-    for (const TextLine& line : label_lines(labels.path)) {
-      if (auto box = parse_line(line.text, at_line(labels.path, line.number), classes_, log))
-        out.boxes.push_back(std::move(*box));
-    }
-    return out;
+void read_labels(const fs::path& labels, const ClassNames& classes, LabelledImage& image, ProblemLog& log) {
+  image.relative = true;
+  for (const TextLine& line : label_lines(labels)) {
+    if (auto box = parse_line(line.text, at_line(labels, line.number), classes, log))
+      image.boxes.push_back(std::move(*box));
   }
-
- private:
-  std::vector<fs::path> images_;
-  ClassNames classes_;
-};
+}
 
 /// The data set's own list; none where it has no such file.
 ClassNames find_names(const fs::path& root, const std::vector<fs::path>& images) {
@@ -368,7 +349,12 @@ std::vector<fs::path> read_images(const fs::path& place, const DataOptions& opti
 }
 
 std::unique_ptr<LabelSource> open_text_labels(std::vector<fs::path> images, ClassNames classes) {
-  return std::make_unique<TextLabels>(std::move(images), std::move(classes));
+  std::vector<std::string> names = classes.names();
+  const auto read = [classes = std::move(classes)](const fs::path& labels, LabelledImage& image,
+                                                   ProblemLog& log) {
+    read_labels(labels, classes, image, log);
+  };
+  return std::make_unique<LabelsBesideImages>(std::move(images), label_file, read, std::move(names));
 }
 
 std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, ProblemLog& log) {

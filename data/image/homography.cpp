@@ -1,7 +1,6 @@
 #include "data/image/homography.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace brightnet {

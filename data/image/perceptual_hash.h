@@ -7,7 +7,6 @@
 // with the median.)
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include <opencv2/core.hpp>
@@ -16,11 +15,6 @@ namespace brightnet {
 
 /// The hash of an 8-bit RGB image as read_image() returns it, of any size from some 32 pixels on.
 uint64_t perceptual_hash(const cv::Mat& rgb);
-
-/// The number of bits in which two hashes differ.
-inline int hash_distance(uint64_t a, uint64_t b) {
-  return std::popcount(a ^ b);
-}
 
 /// Images whose hashes differ in at most this many bits look alike. Measured on 856 images (blood smears,
 /// kangaroos, circuit boards): JPEG at quality 60 and half the size changed at most 2 bits, contrast and

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
+#include "core/text.h"
 #include "data/image/grey.h"
 #include "data/image/header.h"
 #include "data/image/jpeg.h"
@@ -157,9 +157,7 @@ std::string why_unknown(std::span<const uint8_t> bytes) {
 }
 
 std::string lower_extension(const fs::path& file) {
-  std::string extension = file.extension().string();
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return extension;
+  return lower_case(file.extension().string());
 }
 
 const OptionalFormat* optional_format(const fs::path& file) {

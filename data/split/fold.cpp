@@ -1,6 +1,5 @@
 #include "data/split/fold.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 

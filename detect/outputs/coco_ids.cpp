@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <set>
 
@@ -11,6 +10,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/text.h"
 
 namespace brightnet {
 namespace {
@@ -18,11 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::optional<int64_t> number_of(const std::string& stem) {
-  int64_t number = 0;
-  const char* end = stem.data() + stem.size();
-  const auto [stopped, failed] = std::from_chars(stem.data(), end, number);
-  if (failed != std::errc() || stopped != end || number < 0) return std::nullopt;
-  return number;
+  const auto number = parse_integer<int64_t>(stem);
+  return number >= 0 ? number : std::nullopt;
 }
 
 /// Empty unless every file has a number of its own.

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/output_files.h"
+#include "core/text.h"
 #include "data/drawing/draw.h"
 #include "data/drawing/typeface.h"
 #include "detect/outputs/output.h"
@@ -89,8 +90,7 @@ class PictureOutput : public DetectionOutput {
 
   /// With the image's own ending where pictures of that kind can be written.
   static std::string picture_name(const Frame& frame) {
-    std::string ending = fs::path(frame.file).extension().string();
-    for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string ending = lower_case(fs::path(frame.file).extension().string());
     const bool writable = ending == ".jpg" || ending == ".jpeg" || ending == ".png" || ending == ".bmp";
     return frame.name + (writable ? ending : ".jpg");
   }

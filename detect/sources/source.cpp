@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "data/image/read_image.h"
 #include "detect/sources/video.h"
 
@@ -216,10 +216,8 @@ std::vector<fs::path> files_of_pattern(const std::string& pattern) {
 }
 
 std::optional<int> camera_number(const std::string& text) {
-  int number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failed != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
+  const auto number = parse_integer<int>(text);
+  return number >= 0 ? number : std::nullopt;
 }
 
 std::string file_name_of(const std::string& address) {
@@ -234,8 +232,7 @@ std::string file_name_of(const std::string& address) {
 }  // namespace
 
 bool is_video_name(const fs::path& file) {
-  std::string extension = file.extension().string();
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string extension = lower_case(file.extension().string());
   static constexpr std::array<std::string_view, 17> known{".mp4", ".avi",  ".mkv", ".mov",  ".webm", ".m4v",
                                                           ".mpg", ".mpeg", ".wmv", ".flv",  ".ts",   ".3gp",
                                                           ".ogv", ".asf",  ".gif", ".mjpg", ".mjpeg"};

@@ -1,6 +1,5 @@
 // One [yolo] section. The defaults are darknet's (parse_yolo), not ours.
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 

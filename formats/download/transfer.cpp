@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/log.h"
 
 namespace brightnet {
@@ -222,8 +223,8 @@ void start_libcurl() {
 
 /// False when `progress` stops the wait.
 bool wait(double seconds, const TransferOptions& options, int descriptor) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (std::chrono::steady_clock::now() < end) {
+  const double end = seconds_now() + seconds;
+  while (seconds_now() < end) {
     const auto done = static_cast<uint64_t>(std::max<off_t>(0, ::lseek(descriptor, 0, SEEK_END)));
     if (options.progress && !options.progress(done, options.bytes)) return false;
     std::this_thread::sleep_for(std::chrono::duration<double>(std::min(0.2, seconds)));

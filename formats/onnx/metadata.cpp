@@ -3,7 +3,6 @@
 #include "formats/onnx/metadata.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>

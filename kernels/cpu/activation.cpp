@@ -1,8 +1,7 @@
 // One pass over memory in each direction: forward reads x and writes y, backward reads x and dy and writes
 // dy. The formulas are branch-free (kernels/math/activation.h), so all loops vectorise.
-#include "kernels/cpu/activation.h"
-
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/vector_types.h"
 
 namespace brightnet::cpu {

@@ -2,6 +2,7 @@
 // rows in fp64, since a window may be a whole map. Backward: every pixel of dx gathers the windows that it is
 // in, so that dx is written once.
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/max_pool_geometry.h"
 #include "kernels/cpu/vector_types.h"
 
 namespace brightnet::cpu {
@@ -62,10 +63,6 @@ void for_each_block(const Shape& shape, size_t bytes, Body&& body) {
   });
 }
 
-size_t offset(const Shape& s, int image, int row, int column) {
-  return ((static_cast<size_t>(image) * s.h + row) * s.w + column) * s.c;
-}
-
 }  // namespace
 
 void CpuBackend::average_pool_forward(const AveragePool& pool, const Tensor& x, const Tensor& y) {
@@ -74,9 +71,9 @@ void CpuBackend::average_pool_forward(const AveragePool& pool, const Tensor& x, 
   with_compute_type(x.type, [&]<typename T>() {
     const size_t bytes = static_cast<size_t>(pool.height) * pool.width * block * sizeof(T);
     for_each_block(y.shape, bytes, [&](int image, int row, int column, size_t first, size_t channels) {
-      mean_of_window(x.as<T>() + offset(x.shape, image, 0, 0) + first, x.shape,
+      mean_of_window(x.as<T>() + pixel_offset(x.shape, image, 0, 0) + first, x.shape,
                      Extent(row, pool.height, pool, x.shape.h), Extent(column, pool.width, pool, x.shape.w),
-                     y.as<T>() + offset(y.shape, image, row, column) + first, channels);
+                     y.as<T>() + pixel_offset(y.shape, image, row, column) + first, channels);
     });
   });
 }
@@ -89,7 +86,7 @@ void CpuBackend::average_pool_backward(const AveragePool& pool, const Tensor& dy
   with_compute_type(dx.type, [&]<typename T>() {
     for_each_block(
         in, 2 * block * sizeof(T), [&](int image, int row, int column, size_t first, size_t channels) {
-          T* to = dx.as<T>() + offset(in, image, row, column) + first;
+          T* to = dx.as<T>() + pixel_offset(in, image, row, column) + first;
           float sum[block];
           for (size_t c = 0; c < channels; ++c) sum[c] = accumulate ? widen(to[c]) : 0.0f;
           const Windows down(row, pool.height, pool, out.h), across(column, pool.width, pool, out.w);
@@ -98,7 +95,7 @@ void CpuBackend::average_pool_backward(const AveragePool& pool, const Tensor& dy
               const int pixels =
                   Extent(oy, pool.height, pool, in.h).length() * Extent(ox, pool.width, pool, in.w).length();
               const float share = 1.0f / pixels;
-              const T* from = dy.as<T>() + offset(out, image, oy, ox) + first;
+              const T* from = dy.as<T>() + pixel_offset(out, image, oy, ox) + first;
 #pragma omp simd
               for (size_t c = 0; c < channels; ++c) sum[c] += share * widen(from[c]);
             }

@@ -1,8 +1,7 @@
-#include "kernels/cpu/cast.h"
-
 #include <algorithm>
 
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/vector_types.h"
 
 namespace brightnet::cpu {

@@ -1,6 +1,5 @@
 #include "kernels/cpu/cpu_backend.h"
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -8,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "core/alignment.h"
+#include "core/clock.h"
 #include "core/host_memory.h"
 
 namespace brightnet::cpu {
@@ -30,14 +30,12 @@ class CpuReadback : public Readback {
 
 class CpuWorkClock : public WorkClock {
  public:
-  void begin() override { begin_ = Clock::now(); }
-  void end() override { seconds_ += std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  void begin() override { begin_ = seconds_now(); }
+  void end() override { seconds_ += seconds_now() - begin_; }
   double seconds() override { return seconds_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point begin_;
-  double seconds_ = 0;
+  double begin_ = 0, seconds_ = 0;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Window geometry and comparison, shared by max-pooling forward and backward.
+// Window geometry and comparison, shared by max-pooling forward and backward, and where a pixel lies, by all pooling.
 #pragma once
 
 #include <algorithm>

@@ -31,6 +31,12 @@ struct ConvolutionGeometry {
   dnnl::memory::dims strides, padding;
 };
 
+/// Whether oneDNN may use the instructions of `isa` here.
+inline bool has_instructions(dnnl::cpu_isa isa) {
+  const auto usable = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  return (usable & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);
+}
+
 /// Scratch memory is the caller's.
 inline dnnl::primitive_attr user_scratchpad() {
   dnnl::primitive_attr attr;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/cpu_backend.h"
-#include "kernels/cpu/reduction.h"
+#include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/vector_types.h"
 #include "kernels/math/loss_scaler.h"
 

@@ -1,8 +1,7 @@
 // Single passes: 4 bytes read and 1 written an element; of the rounding that training simulates, 4 and 4, and 8 and 4 of its
 // gradient.
-#include "kernels/cpu/quantize.h"
-
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/vector_types.h"
 
 namespace brightnet::cpu {

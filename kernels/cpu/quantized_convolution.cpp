@@ -6,10 +6,9 @@
 #include <unordered_map>
 
 #include "core/alignment.h"
-#include "kernels/cpu/activation.h"
+#include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/grouped_weights.h"
 #include "kernels/cpu/onednn.h"
-#include "kernels/cpu/quantize.h"
 
 namespace brightnet::cpu {
 namespace {
@@ -149,11 +148,8 @@ class QuantizedOneDnnConvolution : public Convolution {
 }  // namespace
 
 bool has_int8_products() {
-  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  const auto includes = [isa](dnnl::cpu_isa other) {
-    return (isa & static_cast<unsigned>(other)) == static_cast<unsigned>(other);
-  };
-  return includes(dnnl::cpu_isa::avx512_core_vnni) || includes(dnnl::cpu_isa::avx2_vnni);
+  return onednn::has_instructions(dnnl::cpu_isa::avx512_core_vnni) ||
+         onednn::has_instructions(dnnl::cpu_isa::avx2_vnni);
 }
 
 std::unique_ptr<Convolution> plan_quantized_convolution(const ConvolutionSpec& spec) {

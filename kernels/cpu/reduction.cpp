@@ -1,8 +1,7 @@
 // The array is divided into parts that depend only on its length, and a part into interleaved lanes; lanes
 // and parts are added in a fixed order, so the result does not depend on the threads. The square of a float
 // is exact in a double.
-#include "kernels/cpu/reduction.h"
-
+#include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/vector_types.h"
 
 namespace brightnet::cpu {

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/threads.h"
 #include "kernels/cpu/convolution.h"
+#include "kernels/cpu/images_at_once.h"
 
 namespace brightnet::cpu {
 namespace {
@@ -21,13 +22,6 @@ ConvolutionSpec of_one_image(ConvolutionSpec spec) {
   spec.input_gradient = false;
   spec.input.n = spec.output.n = 1;
   return spec;
-}
-
-Tensor image_of(const Tensor& tensor, int image) {
-  Tensor one = tensor;
-  one.shape.n = 1;
-  one.data = static_cast<std::byte*>(tensor.data) + image * tensor.bytes() / tensor.shape.n;
-  return one;
 }
 
 class SharedConvolution : public Convolution {
@@ -60,7 +54,7 @@ class SharedConvolution : public Convolution {
     if (!dw) return batch_->backward_weights(x, dy, dw, accumulate);
     const size_t count = spec_.weight_count();
     for (int image = 0; image < x.shape.n; ++image) {
-      image_->backward_weights(image_of(x, image), image_of(dy, image), part_, false);
+      image_->backward_weights(images_of(x, image, 1), images_of(dy, image, 1), part_, false);
       parallel_ranges(count, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) {
           const double value = part_[i];

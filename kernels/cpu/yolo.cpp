@@ -28,7 +28,7 @@ struct Assignment {
 };
 
 struct Sums {
-  double box = 0, objectness = 0, classes = 0, iou = 0, assigned = 0, recall50 = 0;
+  double box = 0, objectness = 0, classes = 0, iou = 0, assigned = 0;
 
   Sums& operator+=(const Sums& other) {
     box += other.box;
@@ -36,7 +36,6 @@ struct Sums {
     classes += other.classes;
     iou += other.iou;
     assigned += other.assigned;
-    recall50 += other.recall50;
     return *this;
   }
 };
@@ -223,7 +222,6 @@ float add_box_loss(const Batch& batch, const Place& place, int column, const flo
   sums.box += term.value;
   sums.iou += term.iou;
   sums.assigned += 1;
-  sums.recall50 += term.iou > 0.5f;
   return term.iou;
 }
 
@@ -398,8 +396,8 @@ void CpuBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
   }
   Sums total;
   for (size_t i = 0; i < static_cast<size_t>(shape.n) * shape.h; ++i) total += rows[i];
-  *pass.loss = {to_float(total.box), to_float(total.objectness), to_float(total.classes),
-                to_float(total.iou), to_float(total.assigned),   to_float(total.recall50)};
+  *pass.loss = {to_float(total.box), to_float(total.objectness), to_float(total.classes), to_float(total.iou),
+                to_float(total.assigned)};
   if (pass.totals) add_loss(*pass.totals, *pass.loss);
 }
 

@@ -1,7 +1,6 @@
 // Forward: a block takes 32 channels of one pixel of y; its rows of threads take pixels of the window in turn,
 // as many rows as the window keeps busy, and a tree adds up the rows. Reads x once. Backward: a thread takes a
 // vector of channels of one pixel of dx and gathers the windows that the pixel is in.
-#include <algorithm>
 
 #include "kernels/cuda/channel_vectors.h"
 #include "kernels/cuda/cuda_backend.h"

@@ -1,6 +1,5 @@
 #include "kernels/cuda/cuda_backend.h"
 
-#include <cstdlib>
 #include <utility>
 
 #include "core/host_memory.h"

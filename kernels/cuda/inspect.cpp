@@ -1,6 +1,5 @@
 // Inspects the machine's CUDA: driver and GPUs through the CUDA runtime, which is linked statically and loads
 // the driver itself; cuDNN, NCCL and nvJPEG by loading them.
-#include <cstdio>
 #include <cstdlib>
 #include <sstream>
 

@@ -1,7 +1,6 @@
 #include "kernels/cuda/tune_cache.h"
 
 #include <cctype>
-#include <fstream>
 #include <optional>
 #include <sstream>
 

@@ -42,7 +42,7 @@ __device__ int truth_of(Winner winner) {
 }
 
 struct Sums {
-  double box, objectness, classes, iou, assigned, recall50;
+  double box, objectness, classes, iou, assigned;
 };
 
 template <typename T>
@@ -286,7 +286,6 @@ __global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
     sums.classes = block_sum(assigned ? static_cast<double>(class_losses[own]) : 0.0);
     sums.iou = block_sum(assigned ? static_cast<double>(box.iou) : 0.0);
     sums.assigned = block_sum(assigned ? 1.0 : 0.0);
-    sums.recall50 = block_sum(assigned && box.iou > 0.5f ? 1.0 : 0.0);
   }
   if (own == 0) a.tiles[blockIdx.x] = sums;
 }
@@ -305,11 +304,10 @@ __global__ void __launch_bounds__(add_up_threads)
     own.classes += tiles[i].classes;
     own.iou += tiles[i].iou;
     own.assigned += tiles[i].assigned;
-    own.recall50 += tiles[i].recall50;
   }
-  const YoloLoss sum{to_float(block_sum(own.box)),      to_float(block_sum(own.objectness)),
-                     to_float(block_sum(own.classes)),  to_float(block_sum(own.iou)),
-                     to_float(block_sum(own.assigned)), to_float(block_sum(own.recall50))};
+  const YoloLoss sum{to_float(block_sum(own.box)), to_float(block_sum(own.objectness)),
+                     to_float(block_sum(own.classes)), to_float(block_sum(own.iou)),
+                     to_float(block_sum(own.assigned))};
   if (threadIdx.x > 0) return;
   *loss = sum;
   if (totals) add_loss(*totals, sum);

@@ -1,11 +1,11 @@
 #include "kernels/device/device.h"
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "kernels/cpu/convolution.h"
 #include "kernels/cpu/quantized_convolution.h"
 
@@ -38,10 +38,8 @@ DeviceName parse_device(const std::string& device) {
   if (device == "cpu") return {DeviceKind::cpu, 0};
   if (device == "cuda") return {DeviceKind::cuda, 0};
   if (device.rfind("cuda:", 0) == 0) {
-    int index = -1;
-    const char* end = device.data() + device.size();
-    const auto [stop, error] = std::from_chars(device.data() + 5, end, index);
-    if (error == std::errc() && stop == end && index >= 0) return {DeviceKind::cuda, index};
+    const auto index = parse_integer<int>(std::string_view(device).substr(5));
+    if (index >= 0) return {DeviceKind::cuda, *index};
     throw InputError("'" + device + "' is not a GPU", "--device",
                      "Write cuda:0 for the first, cuda:1 for the second, and so on.");
   }

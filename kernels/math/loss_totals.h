@@ -10,7 +10,15 @@ struct YoloLoss {
   float box = 0, objectness = 0, classes = 0;  ///< weighted loss parts; their sum is the loss
   float iou = 0;                               ///< sum of the assigned predictions' IoU with their truths
   float assigned = 0;                          ///< number of assigned predictions
-  float recall50 = 0;                          ///< how many of them have IoU > 0.5
+
+  YoloLoss& operator+=(const YoloLoss& more) {
+    box += more.box;
+    objectness += more.objectness;
+    classes += more.classes;
+    iou += more.iou;
+    assigned += more.assigned;
+    return *this;
+  }
 };
 
 /// Sums over many batches; in double, because an epoch's sum is a million times a prediction's.
@@ -48,17 +56,18 @@ BRIGHTNET_HD void add_loss(LossTotals& totals, const YoloLoss& loss) {
   totals.assigned += loss.assigned;
 }
 
-BRIGHTNET_HD void add_totals(LossTotals& totals, const LossTotals& more) {
-  totals.box += more.box;
-  totals.objectness += more.objectness;
-  totals.classes += more.classes;
-  totals.iou += more.iou;
-  totals.assigned += more.assigned;
-  totals.images += more.images;
-  totals.distillation += more.distillation;
-  totals.steps += more.steps;
-  totals.clipped += more.clipped;
-  totals.norm += more.norm;
+/// With sign −1 the sums since `more`.
+BRIGHTNET_HD void add_totals(LossTotals& totals, const LossTotals& more, double sign = 1) {
+  totals.box += sign * more.box;
+  totals.objectness += sign * more.objectness;
+  totals.classes += sign * more.classes;
+  totals.iou += sign * more.iou;
+  totals.assigned += sign * more.assigned;
+  totals.images += sign * more.images;
+  totals.distillation += sign * more.distillation;
+  totals.steps += sign * more.steps;
+  totals.clipped += sign * more.clipped;
+  totals.norm += sign * more.norm;
 }
 
 }  // namespace brightnet

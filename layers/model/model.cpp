@@ -1,7 +1,5 @@
 #include "layers/model/model.h"
 
-#include <algorithm>
-
 #include "layers/model/writer.h"
 
 namespace brightnet {

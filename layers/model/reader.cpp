@@ -1,6 +1,5 @@
 #include "layers/model/reader.h"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>

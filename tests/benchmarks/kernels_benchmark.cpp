@@ -16,7 +16,7 @@
 
 #include "core/random.h"
 #include "core/threads.h"
-#include "kernels/cpu/reduction.h"
+#include "kernels/cpu/elementwise.h"
 #include "tests/kernels/on_cpu.h"
 
 namespace brightnet::benchmarks {

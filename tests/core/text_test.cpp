@@ -26,6 +26,10 @@ TEST(Text, TrimmingLeavesTheBlanksInside) {
   EXPECT_EQ(trimmed(""), "");
 }
 
+TEST(Text, LowerCaseIsOfLettersAlone) {
+  EXPECT_EQ(lower_case(".JPeG 1_Ä"), ".jpeg 1_Ä");
+}
+
 TEST(Text, WordsAreSeparatedByAnyNumberOfBlanks) {
   EXPECT_EQ(words(" Car  0\t1.5\r\n"), (std::vector<std::string_view>{"Car", "0", "1.5"}));
   EXPECT_TRUE(words(" \t").empty());
@@ -37,6 +41,15 @@ TEST(Text, ANumberIsDecimalFiniteAndNothingElse) {
   EXPECT_EQ(parse_number("-1e-2"), -0.01);
   for (const char* text : {"", "x", "1x", "1 2", "1,5", "nan", "inf", "1e999", "0x10"})
     EXPECT_EQ(parse_number(text), std::nullopt) << text;
+}
+
+TEST(Text, AnIntegerIsDigitsThatItsTypeHoldsAndNothingElse) {
+  EXPECT_EQ(parse_integer<int>("-07"), -7);
+  EXPECT_EQ(parse_integer<uint64_t>("18446744073709551615"), UINT64_MAX);
+  EXPECT_EQ(parse_integer<int>("2147483648"), std::nullopt);
+  EXPECT_EQ(parse_integer<uint64_t>("-1"), std::nullopt);
+  for (const char* text : {"", "-", "+1", " 1", "1 ", "1.0", "1x", "0x10"})
+    EXPECT_EQ(parse_integer<int>(text), std::nullopt) << text;
 }
 
 }  // namespace

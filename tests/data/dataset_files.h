@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <opencv2/imgcodecs.hpp>
 
+#include "core/text.h"
 #include "data/formats/read.h"
 
 namespace brightnet {
@@ -34,9 +35,7 @@ class DatasetFolder {
     text(path, std::string(content.begin(), content.end()));
   }
   void image(const std::string& path, int width = 100, int height = 80) const {
-    std::string extension = std::filesystem::path(path).extension();
-    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    bytes(path, encoded(extension, width, height));
+    bytes(path, encoded(lower_case(std::filesystem::path(path).extension()), width, height));
   }
   static std::vector<uint8_t> encoded(const std::string& extension, int width, int height) {
     cv::Mat pixels(height, width, CV_8UC3);

@@ -84,7 +84,7 @@ struct Target {
 };
 
 struct Sums {
-  double box = 0, objectness = 0, classes = 0, iou = 0, assigned = 0, recall50 = 0;
+  double box = 0, objectness = 0, classes = 0, iou = 0, assigned = 0;
   double loss() const { return box + objectness + classes; }
 };
 
@@ -118,7 +118,6 @@ class Loss {
       s.box += head_.box_weight * box_loss(head_.iou_kind, box, truth, columns_, rows_);
       s.iou += iou(box, truth);
       s.assigned += 1;
-      s.recall50 += iou(box, truth) > 0.5;
       for (int c = 0; c < head_.classes; ++c) {
         const bool positive = target.classes.count(c) > 0;
         const double y = positive ? 1 - head_.label_smoothing / 2.0 : head_.label_smoothing / 2.0;

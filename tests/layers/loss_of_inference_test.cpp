@@ -77,11 +77,7 @@ TEST(LossOfInference, IsTheLossOfTheImagesThatHaveGroundTruth) {
       const std::vector<YoloLoss> losses = bound.network().loss(input.truths);
       ASSERT_EQ(losses.size(), static_cast<size_t>(images));
       YoloLoss loss;
-      for (const YoloLoss& of_image : losses) {
-        loss.box += of_image.box;
-        loss.objectness += of_image.objectness;
-        loss.classes += of_image.classes;
-      }
+      for (const YoloLoss& of_image : losses) loss += of_image;
       const reference::Sums expected = expected_loss(bound.network(), bound.model(), input);
       EXPECT_GT(expected.classes, 0);
       EXPECT_NEAR(loss.box, expected.box, 1e-4 * expected.box);

@@ -6,6 +6,7 @@
 
 #include "core/alignment.h"
 #include "core/require_memory.h"
+#include "core/text.h"
 #include "data/loader/sample.h"
 #include "train/distributed/communicator.h"
 #include "train/loop/growing_input.h"
@@ -253,15 +254,13 @@ size_t parse_bytes(const std::string& text) {
   }
   std::string unit;
   for (size_t i = used; i < text.size(); ++i) {
-    if (!std::isspace(static_cast<unsigned char>(text[i]))) {
-      unit += static_cast<char>(std::tolower(static_cast<unsigned char>(text[i])));
-    }
+    if (!std::isspace(static_cast<unsigned char>(text[i]))) unit += text[i];
   }
   static const std::map<std::string, double> units{
       {"", 1},       {"b", 1},         {"kb", 1e3},         {"mb", 1e6},           {"gb", 1e9},
       {"tb", 1e12},  {"k", 1024},      {"m", 1048576},      {"g", 1073741824},     {"t", 1099511627776},
       {"kib", 1024}, {"mib", 1048576}, {"gib", 1073741824}, {"tib", 1099511627776}};
-  const auto factor = units.find(unit);
+  const auto factor = units.find(lower_case(unit));
   if (used == 0 || factor == units.end() || !(value > 0) || value * factor->second > 1e18) {
     throw InputError("'" + text + "' is no amount of memory", "",
                      "Write it as 8GiB, 512MB or a number of bytes.");

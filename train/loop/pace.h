@@ -62,8 +62,8 @@ class Pace {
   /// When the last step or pause was done, without the saves since.
   double mark_ = 0;
   int64_t steps_ = 0;
-  /// Moving average over the steps; the last save; the mean end of an epoch without evaluation; all saves.
-  double step_seconds_ = 0, save_seconds_ = 0, epoch_end_seconds_ = 0, all_saves_ = 0;
+  /// Moving average over the steps; the last save; the mean end of an epoch without evaluation.
+  double step_seconds_ = 0, save_seconds_ = 0, epoch_end_seconds_ = 0;
   /// Sums of the steps' durations and of their number in which older ones count less and less.
   double sum_seconds_ = 0, sum_steps_ = 0;
   double recent_seconds_ = 30;

@@ -1,7 +1,6 @@
 #include "train/loop/time_plan.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 

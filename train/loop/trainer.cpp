@@ -375,7 +375,6 @@ void Trainer::save(bool last) {
   checkpoints_.save(progress, last);
   if (last) setup_.files.insist();
   pace_.save_done(begin);
-  observers_.tell(&TrainingObserver::state_saved, {status()});
 }
 
 bool Trainer::average_due() const {

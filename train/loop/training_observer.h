@@ -96,10 +96,6 @@ struct BestFound {
   int epoch = 0;
 };
 
-struct StateSaved {
-  const TrainingStatus& status;
-};
-
 struct RunEnded {
   const TrainingStatus& status;
   TrainingEnd end = TrainingEnd::finished;
@@ -120,7 +116,6 @@ class TrainingObserver {
   virtual void evaluated(const Evaluated&) {}
   virtual void epoch_ended(const EpochEnded&) {}
   virtual void best_found(const BestFound&) {}
-  virtual void state_saved(const StateSaved&) {}
   virtual void run_ended(const RunEnded&) {}
 };
 

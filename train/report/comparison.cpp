@@ -40,18 +40,13 @@ const std::vector<double>* best_row(const MetricsTable& table) {
   return best;
 }
 
-double cell(const MetricsTable& table, const std::vector<double>& row, const char* column) {
-  const int at = table.column(column);
-  return at < 0 ? std::nan("") : row[at];
-}
-
 void take_from_curves(ComparedRun& run) {
   const MetricsTable& table = run.curves;
   if (table.rows.empty()) return;
   run.epochs = static_cast<int>(table.rows.back()[0]);
   double images = 0, speeds = 0;
   for (const auto& row : table.rows) {
-    const double seconds = cell(table, row, "seconds"), speed = cell(table, row, "images_per_s");
+    const double seconds = table.value(row, "seconds"), speed = table.value(row, "images_per_s");
     if (std::isnan(speed)) continue;
     speeds += speed;
     if (std::isnan(seconds)) continue;
@@ -61,7 +56,7 @@ void take_from_curves(ComparedRun& run) {
   run.images_per_s = run.seconds > 0 ? images / run.seconds : speeds / table.rows.size();
   if (const auto* row = best_row(table)) {
     const auto score = [&](const char* column) {
-      const double value = cell(table, *row, column);
+      const double value = table.value(*row, column);
       return std::isnan(value) ? no_truths : value;
     };
     run.best_epoch = static_cast<int>(std::ceil((*row)[0]));
@@ -163,7 +158,7 @@ PlotPanel panel_of(const std::vector<ComparedRun>& runs, const char* title, cons
     const std::vector<double> minutes = minutes_of(run.curves);
     for (size_t i = 0; i < minutes.size(); ++i) {
       const auto& row = run.curves.rows[i];
-      const double value = cell(run.curves, row, column);
+      const double value = run.curves.value(row, column);
       if (!std::isfinite(value)) continue;
       curve.x.push_back(over_minutes ? minutes[i] : row[0]);
       curve.y.push_back(value);
@@ -181,7 +176,7 @@ std::vector<double> minutes_of(const MetricsTable& table) {
     const double epoch = table.rows[i][0], part = epoch - std::floor(epoch);
     size_t whole = i;
     while (whole < table.rows.size() && table.rows[whole][0] < std::ceil(epoch)) ++whole;
-    const double seconds = whole < table.rows.size() ? cell(table, table.rows[whole], "seconds") : 60 * last;
+    const double seconds = whole < table.rows.size() ? table.value(table.rows[whole], "seconds") : 60 * last;
     const double own = std::isnan(seconds) ? 0 : seconds / 60;
     minutes[i] = ended + (part > 0 ? part : 1) * own;
     if (part > 0) continue;

@@ -84,6 +84,11 @@ int MetricsTable::column(const std::string& name) const {
   return found == columns.end() ? -1 : static_cast<int>(found - columns.begin());
 }
 
+double MetricsTable::value(const std::vector<double>& row, const std::string& name) const {
+  const int at = column(name);
+  return at < 0 ? std::nan("") : row[at];
+}
+
 std::vector<double> MetricsTable::input_growth() const {
   std::vector<double> epochs;
   const int height = column("input_height");

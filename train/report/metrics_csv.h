@@ -15,6 +15,8 @@ struct MetricsTable {
 
   /// Index of a column, or -1.
   int column(const std::string& name) const;
+  /// The value of a row; NaN where there is no such column.
+  double value(const std::vector<double>& row, const std::string& name) const;
   /// The epochs after which the input, and with it the evaluations', was larger (train.grow).
   std::vector<double> input_growth() const;
   /// Evaluations after this epoch are of the final input size, and comparable.

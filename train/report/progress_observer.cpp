@@ -1,7 +1,5 @@
 #include "train/report/progress_observer.h"
 
-#include <filesystem>
-
 #include "core/error.h"
 #include "core/log.h"
 #include "train/report/metrics_csv.h"

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr int pictured_batches = 3, pictured_per_batch = 16;
 // A plot takes a tenth of a second, too long to draw one after each short epoch.
-constexpr std::chrono::seconds between_plots{20};
+constexpr double between_plots = 20;
 
 // TensorBoard's events: no more than about 10 MB in a run of any length, most of it pictures.
 constexpr size_t picture_budget = 7 << 20, point_budget = 1 << 20, events_budget = 10 << 20;
@@ -231,7 +232,7 @@ void RunReport::finish(std::vector<std::string> sentences) {
 }
 
 bool RunReport::plot_due() const {
-  return std::chrono::steady_clock::now() - plotted_ >= between_plots;
+  return seconds_now() - plotted_ >= between_plots;
 }
 
 void RunReport::plot() {
@@ -241,7 +242,7 @@ void RunReport::plot() {
                   plot_panels(results_panels(csv_.for_drawing()), "epoch", standing_.best_epoch));
   });
   best_effort_.attempt("The report page (report.html)", [this] { write_page(); });
-  plotted_ = std::chrono::steady_clock::now();
+  plotted_ = seconds_now();
 }
 
 void RunReport::write_page() {

@@ -1,7 +1,6 @@
 // A run's report in its folder: metrics.csv, TensorBoard events, plots, pictures and report.html.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -81,7 +80,7 @@ class RunReport {
   /// The page of the run before it was resumed, and the sections of pictures.
   Page before_{"", ""};
   std::vector<Json> train_pictures_, val_pictures_, label_pictures_;
-  std::chrono::steady_clock::time_point plotted_{};
+  double plotted_ = 0;  ///< on the clock of seconds_now()
 };
 
 }  // namespace brightnet

@@ -5,20 +5,6 @@
 namespace brightnet {
 namespace {
 
-LossTotals difference(const LossTotals& now, const LossTotals& then) {
-  LossTotals since;
-  since.box = now.box - then.box;
-  since.objectness = now.objectness - then.objectness;
-  since.classes = now.classes - then.classes;
-  since.assigned = now.assigned - then.assigned;
-  since.images = now.images - then.images;
-  since.steps = now.steps - then.steps;
-  since.clipped = now.clipped - then.clipped;
-  since.norm = now.norm - then.norm;
-  since.distillation = now.distillation - then.distillation;
-  return since;
-}
-
 /// An evaluation within an epoch has a row of its own.
 EpochSummary summary(const TrainingStatus& status, const Metrics* metrics, bool whole) {
   return {.epoch = status.epochs_done,
@@ -59,8 +45,9 @@ void ReportObserver::step_done(const StepDone& event) {
   const TrainingStatus& status = event.status;
   if (status.step == 0 || setup_.now() - point_at_ < setup_.config.train.log_every) return;
   point_at_ = setup_.now();
-  report_->add_point(
-      {status.iteration, status.sums - point_sums_, difference(status.losses, point_losses_), status.rate});
+  LossTotals losses = status.losses;
+  add_totals(losses, point_losses_, -1);
+  report_->add_point({status.iteration, status.sums - point_sums_, losses, status.rate});
   point_losses_ = status.losses;
   point_sums_ = status.sums;
 }

@@ -24,16 +24,11 @@ const std::vector<double>* row_of(const MetricsTable& table, int epoch) {
   return found == table.rows.end() ? nullptr : &*found;
 }
 
-double cell(const MetricsTable& table, const std::vector<double>* row, const char* column) {
-  const int at = table.column(column);
-  return at < 0 || !row ? std::nan("") : (*row)[at];
-}
-
 /// The seconds and images of all epochs whose times are known.
 struct TrainingTimes {
   explicit TrainingTimes(const MetricsTable& table) {
     for (const auto& row : table.rows) {
-      const double took = cell(table, &row, "seconds"), speed = cell(table, &row, "images_per_s");
+      const double took = table.value(row, "seconds"), speed = table.value(row, "images_per_s");
       if (!std::isnan(took)) seconds += took;
       if (std::isnan(took) || std::isnan(speed)) continue;
       timed += took;
@@ -50,7 +45,7 @@ Page::Pairs headlines(const RunStanding& now) {
   const MetricsTable& curves = now.curves;
   const std::vector<double>* best = row_of(curves, now.best_epoch);
   const auto of_best = [&](const char* column, double Metrics::*which) {
-    return score(now.best ? now.best->*which : cell(curves, best, column));
+    return score(now.best ? now.best->*which : best ? curves.value(*best, column) : std::nan(""));
   };
   Page::Pairs tiles{{"AP50 (mAP@0.5)", of_best("AP50", &Metrics::AP50)},
                     {"AP (mAP@0.5:0.95)", of_best("AP", &Metrics::AP)}};

@@ -1,7 +1,6 @@
 #include "train/run/output_files.h"
 
 #include <system_error>
-#include <utility>
 
 #include <fmt/format.h>
 

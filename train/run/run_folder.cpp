@@ -1,12 +1,12 @@
 #include "train/run/run_folder.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 
 namespace brightnet {
 namespace {
@@ -35,11 +35,9 @@ std::vector<int> numbers_of(const fs::path& wanted) {
     const std::string other = entry->path().filename().string();
     if (other == name) numbers.push_back(1);
     if (other.rfind(name + '-', 0) != 0) continue;
-    const char* digits = other.c_str() + name.size() + 1;
-    const char* last = other.c_str() + other.size();
-    int number = 0;
-    const auto [at, failed] = std::from_chars(digits, last, number);
-    if (failed == std::errc() && at == last && number > 1 && *digits != '0') numbers.push_back(number);
+    const std::string_view digits = std::string_view(other).substr(name.size() + 1);
+    const auto number = parse_integer<int>(digits);
+    if (number > 1 && !digits.starts_with('0')) numbers.push_back(*number);
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;

@@ -1,7 +1,6 @@
 #include "train/setup/automatic_class_weights.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/ranges.h>
 

@@ -1,7 +1,6 @@
 #include "train/setup/automatic_head.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,5 @@
 #include "train/setup/known_runs.h"
 
-#include <algorithm>
-
 #include "core/cache_folder.h"
 #include "core/error.h"
 #include "core/files.h"

@@ -1,7 +1,5 @@
 #include "train/setup/model.h"
 
-#include <algorithm>
-
 #include <fmt/ranges.h>
 
 #include "formats/darknet/import.h"

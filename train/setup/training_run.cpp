@@ -1,6 +1,5 @@
 #include "train/setup/training_run.h"
 
-#include <memory>
 #include <sstream>
 #include <utility>
 

@@ -1,5 +1,4 @@
-#include "kernels/cpu/reduction.h"
-
+#include "kernels/cpu/elementwise.h"
 #include "tests/kernels/reference.h"
 
 namespace brightnet::testing {

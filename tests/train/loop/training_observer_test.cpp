@@ -35,7 +35,6 @@ class Notes : public TrainingObserver {
     note("epoch {} of {}{}", event.status.epoch, event.status.epochs, event.metrics ? "" : " alone");
   }
   void best_found(const BestFound& event) override { note("best {}", event.epoch); }
-  void state_saved(const StateSaved& event) override { note("saved {}", event.status.iteration); }
   void run_ended(const RunEnded& event) override {
     note("ended {}", event.end == TrainingEnd::finished ? "finished" : "interrupted");
   }
@@ -69,7 +68,6 @@ TEST(TrainingObserver, IsToldOfEveryStepEpochAndEvaluationInOrder) {
                                           "batch 5",
                                           "step 0 of 3",
                                           "epoch 1 of 2 alone",
-                                          "saved 3",
                                           "batch 6",
                                           "batch 7",
                                           "step 1 of 3",
@@ -83,8 +81,6 @@ TEST(TrainingObserver, IsToldOfEveryStepEpochAndEvaluationInOrder) {
                                           "evaluated 2",
                                           "epoch 2 of 2",
                                           "best 2",
-                                          "saved 6",
-                                          "saved 6",
                                           "ended finished"};
   EXPECT_EQ(notes.all, expected);
 }
