@@ -1,6 +1,7 @@
 // The search with a script in brightnet's place, whose score is the number of the trial, or what a test says.
 #include "tune/search.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <thread>
@@ -211,6 +212,18 @@ TEST_F(SearchOf, RunsTrialsSideBySideOnTheirDevices) {
   EXPECT_NE(read("words-0000").find("cuda:0\n"), std::string::npos);
   EXPECT_NE(read("words-0001").find("cuda:1\n"), std::string::npos);
   EXPECT_EQ(trials[1].parent, -1) << "nothing had ended when it began";
+  ASSERT_NE(trials[1].values, setup_.configured);
+  for (const auto& value : assignments(setup_.keys, trials[1].values))
+    EXPECT_NE(read("words-0001").find("--set=" + value + '\n'), std::string::npos) << value;
+}
+
+/// As one beside the first trial does, or after trials that found nothing.
+TEST_F(SearchOf, GivesATrialThatChangesTheConfigurationItsValues) {
+  const auto words = trial_command(setup_, {.values = {0.02, 0.5}, .parent = -1}, "run", "cpu");
+  for (const char* word : {"--set=optimizer.rate=0.02", "--set=augment.mosaic=0.5"})
+    EXPECT_EQ(std::count(words.begin(), words.end(), word), 1) << word;
+  for (const auto& word : trial_command(setup_, {.values = setup_.configured}, "run", "cpu"))
+    EXPECT_EQ(word.find("optimizer.rate"), std::string::npos) << word;
 }
 
 /// Why a search of this folder cannot be opened as this one; empty when it can.
