@@ -314,6 +314,19 @@ TEST_F(SearchOf, RefusesATableThatIsNotItsOwn) {
   }
 }
 
+TEST_F(SearchOf, ScoresATrialByItsEvaluationsAtTheFinalInputSize) {
+  const fs::path run = folder_ / "grown";
+  fs::create_directories(run);
+  const auto outcome = [&](const std::string& rows) {
+    write_atomically(run / "metrics.csv", "epoch,AP,input_height\n" + rows);
+    return outcome_of(run, 0, folder_ / "log", BestBy::AP);
+  };
+  EXPECT_EQ(outcome("1,0.3,224\n2,0.25,416\n").score, 0.25);
+  EXPECT_EQ(outcome("1,0.3,416\n2,0.25,416\n").score, 0.3);
+  const TrialOutcome none = outcome("1,0.3,224\n2,,416\n");
+  EXPECT_NE(none.failure.find("at its final input size"), std::string::npos) << none.failure;
+}
+
 TEST(DevicesOfJobs, AreGpusOfTheirOwnOrTheCpuForAll) {
   cuda::Installation none;
   EXPECT_EQ(devices_of_jobs("auto", 2, none), (std::vector<std::string>{"auto", "auto"}));
