@@ -59,6 +59,13 @@ std::string trial_line(const SearchSetup& setup, const std::vector<Trial>& trial
   return line;
 }
 
+std::string resume_command(const std::string& folder, const std::string& device, int jobs) {
+  std::string command = "brightnet tune --resume " + folder;
+  if (device != "auto") command += " --device " + device;
+  if (jobs > 1) command += fmt::format(" --jobs {}", jobs);
+  return command;
+}
+
 std::string trials_table(const SearchSetup& setup, const std::vector<Trial>& trials, size_t rows) {
   std::string text = fmt::format("{:>5}  {:>6}  {:>6}  {:>8}  {}\n", "trial", enum_name(setup.best_by),
                                  "parent", "time", "values");

@@ -180,8 +180,8 @@ bool search_values(const TuneOptions& options, const SearchOptions& search_optio
     report();
   });
   if (end == SearchEnd::interrupted) {
-    log::info("Stopped by a signal after {} of {} trials. Resume with: brightnet tune --resume {}",
-              search.trials().size(), setup.plan.trials, folder.path().string());
+    log::info("Stopped by a signal after {} of {} trials. Resume with: {}", search.trials().size(),
+              setup.plan.trials, resume_command(folder.path().string(), options.device, search_options.jobs));
     return false;
   }
   report();

@@ -78,15 +78,17 @@ TEST_F(Tunes, SearchesStopsGoesOnAndLeavesAConfigurationThatTrains) {
 }
 
 TEST_F(Tunes, SayHowToGoOnAfterASignal) {
-  const Program program(
-      tune({"run.yaml", "--trials", "3", "--keys", "optimizer.rate"}, {"train.epochs=4000"}), run_.folder());
+  const Program program(tune({"run.yaml", "--trials", "3", "--keys", "optimizer.rate", "--device", "cpu"},
+                             {"train.epochs=4000"}),
+                        run_.folder());
   const fs::path log = run_.folder() / "runs/run-tune/trials/0000/train.log";
   for (int i = 0; i < 3000 && !(fs::exists(log) && read_file(log).find("epoch 2/") != std::string::npos); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   program.signal(SIGINT);
   const ProgramResult stopped = program.wait();
   EXPECT_EQ(stopped.code, 4) << stopped.err;
-  EXPECT_NE(stopped.err.find("brightnet tune --resume runs/run-tune"), std::string::npos) << stopped.err;
+  EXPECT_NE(stopped.err.find("brightnet tune --resume runs/run-tune --device cpu"), std::string::npos)
+      << stopped.err;
   EXPECT_NE(read_file(log).find("Stopped by a signal"), std::string::npos) << "the trial was asked to stop";
 }
 

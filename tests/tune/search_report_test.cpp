@@ -89,6 +89,12 @@ TEST(SearchReport, TheBestConfigurationHasAllValuesOfATrialWithoutAParent) {
   EXPECT_EQ(itself.find("hue: 0.125"), std::string::npos) << itself;
 }
 
+TEST(SearchReport, TheCommandToResumeHasWhatTheFolderDoesNotKeep) {
+  EXPECT_EQ(resume_command("runs/a-tune", "auto", 1), "brightnet tune --resume runs/a-tune");
+  EXPECT_EQ(resume_command("runs/a-tune", "cuda", 4),
+            "brightnet tune --resume runs/a-tune --device cuda --jobs 4");
+}
+
 TEST(SearchPlot, HasThePointsOfEveryKeyAndMarksTheBest) {
   const SearchSetup setup = setup_of({"augment.mosaic"}, {0.5});
   const std::vector<Trial> trials{{0, -1, {0.5}, 0.3, 1, ""},
