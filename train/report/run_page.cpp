@@ -29,23 +29,6 @@ double cell(const MetricsTable& table, const std::vector<double>* row, const cha
   return at < 0 || !row ? std::nan("") : (*row)[at];
 }
 
-/// The seconds and images of all epochs whose times are known.
-struct TrainingTimes {
-  explicit TrainingTimes(const MetricsTable& table) {
-    for (const auto& row : table.rows) {
-      const double took = cell(table, &row, "seconds"), speed = cell(table, &row, "images_per_s");
-      if (!std::isnan(took)) seconds += took;
-      if (std::isnan(took) || std::isnan(speed)) continue;
-      timed += took;
-      images += speed * took;
-    }
-  }
-  std::string time() const { return seconds > 0 ? format_seconds(seconds) : "–"; }
-  std::string speed() const { return timed > 0 ? fmt::format("{:.1f}", images / timed) : "–"; }
-
-  double seconds = 0, timed = 0, images = 0;
-};
-
 Page::Pairs headlines(const RunStanding& now) {
   const MetricsTable& curves = now.curves;
   const std::vector<double>* best = row_of(curves, now.best_epoch);
@@ -60,11 +43,11 @@ Page::Pairs headlines(const RunStanding& now) {
     tiles.emplace_back(fmt::format("recall at confidence {:.3f}", point.score), score(point.recall));
   }
   tiles.emplace_back("best epoch", now.best_epoch > 0 ? std::to_string(now.best_epoch) : "–");
-  const auto* last = curves.rows.empty() ? nullptr : &curves.rows.back();
-  tiles.emplace_back("epochs trained", last ? fmt::format("{:.0f}", (*last)[0]) : "0");
-  const TrainingTimes times(curves);
-  tiles.emplace_back("time of training", times.time());
-  tiles.emplace_back("images per second", times.speed());
+  const TrainingTotals& all = now.totals;
+  tiles.emplace_back("epochs trained", fmt::format("{:.0f}", all.epochs));
+  tiles.emplace_back("time of training", all.seconds > 0 ? format_seconds(all.seconds) : "–");
+  tiles.emplace_back("images per second",
+                     all.timed_seconds > 0 ? fmt::format("{:.1f}", all.images / all.timed_seconds) : "–");
   return tiles;
 }
 
@@ -113,9 +96,9 @@ std::vector<PlotPanel> all_panels(const MetricsTable& curves) {
 
 Page run_page(const RunDescription& run, const RunStanding& now, const Page& before) {
   const std::time_t written = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  const double epochs = now.curves.rows.empty() ? 0 : now.curves.rows.back()[0];
   Page page(run.name, fmt::format("{} · written {:%Y-%m-%d %H:%M} UTC",
-                                  now.over ? "training has ended" : fmt::format("after epoch {:.0f}", epochs),
+                                  now.over ? "training has ended"
+                                           : fmt::format("after epoch {:.0f}", now.totals.epochs),
                                   fmt::gmtime(written)));
   const auto keep = [&](const char* title) { page.add(before.section(title)); };
   page.tiles(headlines(now));
