@@ -185,6 +185,24 @@ TEST_F(CheckGpu, RefusesAStageThatThereIsNot) {
   EXPECT_FALSE(fs::exists(folder() / "out")) << "before anything begins";
 }
 
+TEST_F(CheckGpu, StartsProgramsInAFolderWithASpace) {
+  const fs::path bundle = folder() / "it's a bundle";
+  for (const char* inner : {"bin", "scripts", "lib"}) fs::create_directories(bundle / inner);
+  fs::copy_file(source_dir() / "scripts/check_gpu", bundle / "scripts/check_gpu");
+  for (const char* name : {"brightnet", "gpu_tests"})
+    program(bundle / "bin" / name, "#!/bin/sh\necho \"$1, with $LD_LIBRARY_PATH\"\n");
+  const ProgramResult checked = Program("env",
+                                        {"PATH=" + (folder() / "bin").string() + ':' + std::getenv("PATH"),
+                                         (bundle / "scripts/check_gpu").string(), "--python",
+                                         (folder() / "python").string(), "--only", "doctor", "--out", "out"},
+                                        folder())
+                                    .wait();
+  EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
+  EXPECT_TRUE(contains(checked.out, "Passed: doctor\n")) << checked.out;
+  const std::string said = read_file(folder() / "out/doctor.log");
+  EXPECT_TRUE(contains(said, "doctor, with " + (bundle / "bin/../lib").string())) << said;
+}
+
 TEST_F(CheckGpu, SaysWhenThereIsNoGpu) {
   program("bin/nvidia-smi", "#!/bin/sh\nexit 9\n");
   const ProgramResult checked = check({});
