@@ -8,6 +8,7 @@
 
 #include "tests/end_to_end/program.h"
 #include "tests/train/small_run.h"
+#include "tests/train/small_weights.h"
 #include "tune/tuned_keys.h"
 
 namespace brightnet::testing {
@@ -75,6 +76,24 @@ TEST_F(Tunes, SearchesStopsGoesOnAndLeavesAConfigurationThatTrains) {
     const ProgramResult trained = run({"train", "runs/run-tune/config.yaml", "--out", "best"});
     EXPECT_EQ(trained.code, 0) << trained.err;
   }
+}
+
+TEST_F(Tunes, GoOnInAnotherFolderWithTheirModelAndWeights) {
+  // Not beside the configuration, where they would be found from everywhere.
+  const fs::path here = run_.folder() / "here", elsewhere = run_.folder() / "elsewhere";
+  for (const fs::path& folder : {here, elsewhere}) fs::create_directories(folder);
+  fs::copy_file(run_.folder() / "model.yaml", here / "net.yaml");
+  fs::rename(write_small_weights(run_), here / "first.safetensors");
+  const ProgramResult begun =
+      run_program(tune({"../run.yaml", "--model", "net.yaml", "--weights", "first.safetensors", "--trials",
+                        "1", "--epochs", "1", "--keys", "optimizer.rate"}),
+                  here);
+  ASSERT_EQ(begun.code, 0) << begun.err;
+  const fs::path search = here / "runs/run-tune";
+  const ProgramResult resumed =
+      run_program({"tune", "--resume", search.string(), "--trials", "2"}, elsewhere);
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_TRUE(fs::exists(search / "trials/0001/metrics.csv"));
 }
 
 TEST_F(Tunes, SayHowToGoOnAfterASignal) {
