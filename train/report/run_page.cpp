@@ -17,6 +17,11 @@ std::string score(double value) {
   return value == no_truths || std::isnan(value) ? "–" : fmt::format("{:.3f}", value);
 }
 
+/// Whole ones: not 3 after 2.6 of them.
+std::string epochs_done(const TrainingTotals& totals) {
+  return fmt::format("{:.0f}", std::floor(totals.epochs));
+}
+
 /// The row of an epoch; nullptr when there is none.
 const std::vector<double>* row_of(const MetricsTable& table, int epoch) {
   const auto found =
@@ -44,7 +49,7 @@ Page::Pairs headlines(const RunStanding& now) {
   }
   tiles.emplace_back("best epoch", now.best_epoch > 0 ? std::to_string(now.best_epoch) : "–");
   const TrainingTotals& all = now.totals;
-  tiles.emplace_back("epochs trained", fmt::format("{:.0f}", all.epochs));
+  tiles.emplace_back("epochs trained", epochs_done(all));
   tiles.emplace_back("time of training", all.seconds > 0 ? format_seconds(all.seconds) : "–");
   tiles.emplace_back("images per second",
                      all.timed_seconds > 0 ? fmt::format("{:.1f}", all.images / all.timed_seconds) : "–");
@@ -97,8 +102,7 @@ std::vector<PlotPanel> all_panels(const MetricsTable& curves) {
 Page run_page(const RunDescription& run, const RunStanding& now, const Page& before) {
   const std::time_t written = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   Page page(run.name, fmt::format("{} · written {:%Y-%m-%d %H:%M} UTC",
-                                  now.over ? "training has ended"
-                                           : fmt::format("after epoch {:.0f}", now.totals.epochs),
+                                  now.over ? "training has ended" : "after epoch " + epochs_done(now.totals),
                                   fmt::gmtime(written)));
   const auto keep = [&](const char* title) { page.add(before.section(title)); };
   page.tiles(headlines(now));

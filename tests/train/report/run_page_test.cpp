@@ -64,6 +64,15 @@ TEST(RunPage, TheHeadlinesAreThoseOfTheBestEpoch) {
   EXPECT_FALSE(run_page(some_run(), RunStanding(), Page("", "")).html().empty()) << "before the first epoch";
 }
 
+TEST(RunPage, DoesNotCountTheEpochThatIsNotDone) {
+  RunStanding now = after_three_epochs();
+  now.curves.rows.push_back({3.75, 1, 0.75, 0.5, NAN, NAN});
+  now.totals.add(3.75, NAN, NAN);
+  const Page page = run_page(some_run(), now, Page("", ""));
+  EXPECT_EQ(tile(page, "epochs trained"), "3");
+  EXPECT_NE(page.html().find("after epoch 3 "), std::string::npos);
+}
+
 TEST(RunPage, WarnsBeforeItJudges) {
   RunDescription run = some_run();
   RunStanding now = after_three_epochs();
