@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace brightnet::cli {
@@ -80,7 +81,7 @@ constexpr ForeignWord words[] = {
     {"-dont_show", "", "nothing: there is a window only with --show"},
     {"-map", "", "nothing: AP is computed during training"},
     {"-clear", "", "nothing: training begins anew unless --resume is given"},
-    {"-gpus", "", "--ranks N, or --device cuda:0,1"},
+    {"-gpus", "", "--ranks N, with CUDA_VISIBLE_DEVICES=0,1"},
     {"-ext_output", "", "--json"},
     {"-out", "", "--darknet-json"},
     {"-e", "", "a YAML in the place of a specification (docs/migrate.md)"},
@@ -105,6 +106,14 @@ std::string_view in_our_words(std::string_view word, std::string_view command) {
     }
   }
   return {};
+}
+
+std::string_view answer_for(std::string_view word, const CLI::App& command) {
+  const std::string_view ours = in_our_words(word, command.get_name());
+  const bool is_option = ours.starts_with('-'), is_program = command.get_parent() == nullptr;
+  if (!is_option || is_program) return ours;
+  const std::string option(ours.substr(0, ours.find_first_of(" ,;:")));
+  return command.get_option_no_throw(option) ? ours : std::string_view();
 }
 
 std::string foreign_words_table() {

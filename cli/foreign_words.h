@@ -6,6 +6,10 @@
 #include <string>
 #include <string_view>
 
+namespace CLI {
+class App;
+}
+
 namespace brightnet::cli {
 
 struct ForeignWord {
@@ -20,6 +24,10 @@ std::span<const ForeignWord> foreign_words();
 /// What brightnet says for an option given to this command, or, with an empty `command`, for a command. "" for other
 /// words.
 std::string_view in_our_words(std::string_view word, std::string_view command);
+
+/// What brightnet says for an option given to this command: "" as well where the answer is an option that the command does
+/// not have.
+std::string_view answer_for(std::string_view word, const CLI::App& command);
 
 /// The table in Markdown, a row a word.
 std::string foreign_words_table();

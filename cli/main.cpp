@@ -110,7 +110,7 @@ std::string as_options(const CLI::App& app, int count, char** arguments) {
     if (word[0] == '-') return "";  // an option of ours, or of darknet
     if (equals == std::string::npos || equals == 0 || std::filesystem::exists(word)) continue;
     const std::string option = "--" + word.substr(0, equals);
-    const std::string_view ours = cli::in_our_words(option, command->get_name());
+    const std::string_view ours = cli::answer_for(option, *command);
     const bool is_ours = command->get_option_no_throw(option) != nullptr;
     if (ours.empty() && !is_ours) return "";
     options += ' ' + (is_ours ? option : std::string(ours.substr(0, ours.find_first_of(",;: ")))) + ' ' +
@@ -131,7 +131,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& e, const std::
   if (word.empty()) return std::string(e.what()) + ". " + help;
   std::string what = "unexpected argument '" + word + "'";
   const bool wants_command = !command->get_subcommands([](const CLI::App*) { return true; }).empty();
-  const std::string_view ours = cli::in_our_words(word, command->get_name());
+  const std::string_view ours = cli::answer_for(word, *command);
   if (word[0] == '-') {
     what = "there is no option '" + word + "'";
   } else if (wants_command) {

@@ -41,7 +41,7 @@ std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal&
   // Not the name of the configuration's own runs, of which `train --resume` takes the newest.
   set("name=" + fs::path(run).filename().string());
   for (const std::string& assignment : setup.share) set(assignment);
-  if (proposal.parent < 0) return words;  // the configuration as it is
+  if (proposal.values == setup.configured) return words;  // the configuration as it is
   for (const std::string& value : assignments(setup.keys, proposal.values)) set(value);
   return words;
 }

@@ -59,6 +59,13 @@ std::string trial_line(const SearchSetup& setup, const std::vector<Trial>& trial
   return line;
 }
 
+std::string resume_command(const std::string& folder, const std::string& device, int jobs) {
+  std::string command = "brightnet tune --resume " + folder;
+  if (device != "auto") command += " --device " + device;
+  if (jobs > 1) command += fmt::format(" --jobs {}", jobs);
+  return command;
+}
+
 std::string trials_table(const SearchSetup& setup, const std::vector<Trial>& trials, size_t rows) {
   std::string text = fmt::format("{:>5}  {:>6}  {:>6}  {:>8}  {}\n", "trial", enum_name(setup.best_by),
                                  "parent", "time", "values");
@@ -106,7 +113,9 @@ std::string best_config(const SearchSetup& setup, const RunConfig& config, const
   if (!config.train.weights.empty()) set_path(root, "train.weights", text(config.train.weights));
   if (!config.train.weights_cfg.empty()) set_path(root, "train.weights_cfg", text(config.train.weights_cfg));
   const auto changes = differing_values(setup.keys, setup.configured, best.values);
-  for (const std::string& change : best.parent < 0 ? changes : assignments(setup.keys, best.values)) {
+  // A trial that changed something was given all its values, and the configuration's own run none.
+  const bool as_it_is = best.number == 0 || changes.empty();
+  for (const std::string& change : as_it_is ? changes : assignments(setup.keys, best.values)) {
     const size_t equals = change.find('=');
     set_path(root, change.substr(0, equals), text(change.substr(equals + 1)));
   }

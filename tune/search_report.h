@@ -15,6 +15,10 @@ namespace brightnet {
 std::string trial_line(const SearchSetup& setup, const std::vector<Trial>& trials, const Trial& trial,
                        double seconds_left);
 
+/// The command that goes on with the search in this folder, on the same device with as many trials side by side: the
+/// folder does not keep these.
+std::string resume_command(const std::string& folder, const std::string& device, int jobs);
+
 /// The trials, best first, with what differs from the configuration; at most `rows` of them.
 std::string trials_table(const SearchSetup& setup, const std::vector<Trial>& trials, size_t rows);
 

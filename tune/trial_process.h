@@ -42,7 +42,7 @@ struct TrialOutcome {
   std::string failure;  ///< empty: none
 };
 
-/// The best `best_by` of the run's metrics.csv; for an exit code other than 0 the last line of its log.
+/// The best `best_by` of the run's metrics.csv at its final input size; for an exit code other than 0 the last line of its log.
 TrialOutcome outcome_of(const std::filesystem::path& run, int exit_code, const std::filesystem::path& log,
                         BestBy best_by);
 

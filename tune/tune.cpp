@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "core/threads.h"
 #include "data/drawing/draw.h"
+#include "formats/download/published_weights.h"
 #include "kernels/device/device.h"
 #include "train/setup/data_sets.h"
 #include "train/setup/model.h"
@@ -25,10 +26,22 @@ namespace fs = std::filesystem;
 
 constexpr size_t table_rows = 20;
 
+/// A path as it was here, wherever the search is resumed; the name of a model or of published weights stays one.
+std::string absolute_where_it_exists(const std::string& path, bool folder_is_name) {
+  std::error_code failed;
+  if (!fs::exists(path, failed) || (folder_is_name && fs::is_directory(path, failed))) return path;
+  return fs::absolute(path).lexically_normal().string();
+}
+
 Configuration with_weights(const TuneOptions& options) {
   Configuration run = options.run;
-  if (!options.weights.empty())
-    run.settings.push_back("--weights:train.weights=" + yaml_quoted(options.weights));
+  const std::string& weights = options.weights;
+  if (!run.model.empty()) run.model = absolute_where_it_exists(run.model, true);
+  if (!weights.empty()) {
+    const bool is_name = find_published_weights(weights).has_value();
+    run.settings.push_back("--weights:train.weights=" +
+                           yaml_quoted(absolute_where_it_exists(weights, is_name)));
+  }
   return run;
 }
 
@@ -179,8 +192,8 @@ bool search_values(const TuneOptions& options, const SearchOptions& search_optio
     report();
   });
   if (end == SearchEnd::interrupted) {
-    log::info("Stopped by a signal after {} of {} trials. Resume with: brightnet tune --resume {}",
-              search.trials().size(), setup.plan.trials, folder.path().string());
+    log::info("Stopped by a signal after {} of {} trials. Resume with: {}", search.trials().size(),
+              setup.plan.trials, resume_command(folder.path().string(), options.device, search_options.jobs));
     return false;
   }
   report();

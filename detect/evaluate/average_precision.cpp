@@ -153,7 +153,7 @@ ScoreCurves over_scores(std::span<const MatchRecord> sorted, int64_t truths) {
       counted += verdict != 0;
     }
     const auto at = static_cast<size_t>(point);
-    curves.precision[at] = counted > 0 ? right / static_cast<float>(counted) : 1;
+    curves.precision[at] = counted > 0 ? right / static_cast<float>(counted) : 0;
     curves.recall[at] = right / static_cast<float>(truths);
   }
   return curves;

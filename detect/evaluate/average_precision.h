@@ -36,7 +36,7 @@ struct OperatingPoint {
 OperatingPoint best_f1(std::span<const MatchRecord> sorted, int64_t truths);
 
 /// Precision and recall at IoU 0.5 over the score threshold: 0, 0.005, …, 1. The precision without any
-/// detection above the threshold is 1.
+/// detection above the threshold is 0, as in best_mean_f1().
 struct ScoreCurves {
   static constexpr int points = 201;
   std::array<float, points> precision{}, recall{};

@@ -38,7 +38,7 @@ std::string metrics_table(const Metrics& metrics) {
                 labelled ? one.best.recall : no_truths);
   }
   if (metrics.per_class.size() > rows)
-    text += fmt::format("… and {} more classes, which metrics.csv and --json list\n",
+    text += fmt::format("… and {} more classes, which report.html and `brightnet eval --json` list\n",
                         metrics.per_class.size() - rows);
   text += row("all", width, metrics.truths, metrics.AP50, metrics.AP,
               any ? metrics.best.precision : no_truths, any ? metrics.best.recall : no_truths);

@@ -1,7 +1,10 @@
 #include "kernels/device/device.h"
 
 #include <algorithm>
+#include <cctype>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -31,9 +34,24 @@ void refuse(const std::optional<cuda::Problem>& problem, const std::string& devi
   if (problem) throw DeviceError("'" + device + "' was requested: " + problem->what, where, problem->remedy);
 }
 
+/// What to write instead of "0,1" or "cuda:0,1"; "" for other words.
+std::string several_gpus(const std::string& device) {
+  const std::string list = device.substr(device.rfind("cuda:", 0) == 0 ? 5 : 0);
+  const bool is_list = !list.empty() && std::isdigit(static_cast<unsigned char>(list.front())) &&
+                       std::isdigit(static_cast<unsigned char>(list.back())) &&
+                       list.find(',') != std::string::npos && list.find(",,") == std::string::npos &&
+                       list.find_first_not_of("0123456789,") == std::string::npos;
+  if (!is_list) return "";
+  return fmt::format(
+      "Several GPUs are a rank each: --device cuda --ranks {}, with CUDA_VISIBLE_DEVICES={} before brightnet.",
+      1 + std::count(list.begin(), list.end(), ','), list);
+}
+
 }  // namespace
 
 DeviceName parse_device(const std::string& device) {
+  if (const std::string more = several_gpus(device); !more.empty())
+    throw InputError("'" + device + "' is not a device", "--device", more);
   if (device == "auto") return {DeviceKind::automatic, 0};
   if (device == "cpu") return {DeviceKind::cpu, 0};
   if (device == "cuda") return {DeviceKind::cuda, 0};
@@ -43,7 +61,7 @@ DeviceName parse_device(const std::string& device) {
     throw InputError("'" + device + "' is not a GPU", "--device",
                      "Write cuda:0 for the first, cuda:1 for the second, and so on.");
   }
-  if (!device.empty() && device.find_first_not_of("0123456789,") == std::string::npos)
+  if (!device.empty() && device.find_first_not_of("0123456789") == std::string::npos)
     throw InputError("'" + device + "' is not a device", "--device", "brightnet says cuda:" + device + '.');
   const std::string nearest = nearest_word(device, std::vector<std::string>{"auto", "cpu", "cuda"});
   throw InputError(

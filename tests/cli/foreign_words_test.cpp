@@ -20,6 +20,21 @@ TEST(ForeignWords, AreAnsweredForTheCommandThatTheyWereGivenTo) {
   EXPECT_EQ(in_our_words("--frobnicate", "train"), "");
 }
 
+TEST(ForeignWords, AreNotAnsweredByAnOptionThatTheCommandLacks) {
+  CLI::App app("", "brightnet");
+  Action action;
+  add_commands(app, action);
+  const auto answer = [&](const char* word, const char* command) {
+    return answer_for(word, *app.get_subcommand(command));
+  };
+  EXPECT_EQ(answer("--iou", "detect"), "--nms");
+  EXPECT_EQ(answer("--iou", "export"), "--nms");
+  EXPECT_EQ(answer("--iou", "train"), "");
+  EXPECT_EQ(answer("--conf-thres", "eval"), "");
+  EXPECT_EQ(answer("--workers", "detect"), "") << "it has no --set";
+  EXPECT_EQ(answer("-gpus", "train").find("cuda:0,1"), std::string_view::npos) << "which is refused";
+}
+
 /// An answer that is a command or an option exists.
 TEST(ForeignWords, AreAnsweredByWordsOfOurs) {
   CLI::App app("", "brightnet");
@@ -35,6 +50,12 @@ TEST(ForeignWords, AreAnsweredByWordsOfOurs) {
       found |= is_meant && ours.starts_with("--") && command->get_option_no_throw(ours) != nullptr;
     }
     EXPECT_TRUE(found) << known.word << ": " << ours;
+    for_each_command(app, [&](const std::string& words, const CLI::App& command) {
+      const std::string answer(answer_for(known.word, command));
+      const std::string option = answer.substr(0, answer.find_first_of(" ,;:"));
+      EXPECT_TRUE(!option.starts_with('-') || command.get_option_no_throw(option))
+          << words << ' ' << known.word << ": " << answer;
+    });
     if (known.command.empty()) continue;
     EXPECT_EQ(app.get_subcommand(std::string(known.command))->get_option_no_throw(std::string(known.word)),
               nullptr)

@@ -112,7 +112,7 @@ TEST_F(CheckGpu, EndsInItsTimeAndSetsTheFiguresBesideTheGoals) {
   if (Program("python3", {"--version"}, folder()).wait().code != 0) GTEST_SKIP() << "there is no python3";
   const ProgramResult checked =
       check({"--seconds", "11", "--only", "doctor,tests,yolov4,recompute,kernels,memcheck,layers"});
-  EXPECT_EQ(checked.code, 2) << "doctor and memcheck" << checked.err;
+  EXPECT_EQ(checked.code, 3) << "doctor, memcheck, and layers, which had no time" << checked.err;
   for (const char* line :
        {"doctor: FAILED with 3", "Passed: tests yolov4 recompute kernels\n", "Failed: doctor memcheck\n",
         "Not run: layers\n", "PyTorch AMP                 1.60 x  goal >= 1.5 x: reached",
@@ -151,6 +151,56 @@ TEST_F(CheckGpu, TakesSkippedTestsForFailures) {
     EXPECT_EQ(skipped.code, 1) << said << skipped.out;
     EXPECT_TRUE(contains(skipped.out, "tests: FAILED with 8")) << said << skipped.out;
   }
+}
+
+TEST_F(CheckGpu, CountsWhatCouldNotRunAsFailures) {
+  const ProgramResult late = check({"--seconds", "5", "--only", "tests,kernels"});
+  EXPECT_EQ(late.code, 2) << late.out << late.err;
+  EXPECT_TRUE(contains(late.out, "Not run: tests kernels\n")) << late.out;
+}
+
+TEST_F(CheckGpu, NeedsACompilerForTorchCompile) {
+  // As the script finds its tools, without any compiler.
+  const fs::path tools = folder() / "tools";
+  fs::create_directories(tools);
+  for (const char* place : {"/usr/bin", "/bin"}) {
+    for (const auto& entry : fs::directory_iterator(place)) {
+      const std::string name = entry.path().filename().string();
+      const bool compiles = name.find("++") != std::string::npos;
+      std::error_code exists;
+      if (!compiles) fs::create_symlink(entry.path(), tools / name, exists);
+    }
+  }
+  ::unsetenv("CXX");
+  const ProgramResult checked =
+      check({"--only", "tiny_compiled"}, "PATH=" + (folder() / "bin").string() + ':' + tools.string());
+  EXPECT_EQ(checked.code, 1) << checked.out << checked.err;
+  EXPECT_TRUE(contains(checked.out, "Not run: tiny_compiled\n")) << checked.out;
+}
+
+TEST_F(CheckGpu, RefusesAStageThatThereIsNot) {
+  const ProgramResult checked = check({"--only", "doctor,kernel"});
+  EXPECT_EQ(checked.code, 2) << checked.out << checked.err;
+  EXPECT_TRUE(contains(checked.err, "there is no stage 'kernel'")) << checked.err;
+  EXPECT_FALSE(fs::exists(folder() / "out")) << "before anything begins";
+}
+
+TEST_F(CheckGpu, StartsProgramsInAFolderWithASpace) {
+  const fs::path bundle = folder() / "it's a bundle";
+  for (const char* inner : {"bin", "scripts", "lib"}) fs::create_directories(bundle / inner);
+  fs::copy_file(source_dir() / "scripts/check_gpu", bundle / "scripts/check_gpu");
+  for (const char* name : {"brightnet", "gpu_tests"})
+    program(bundle / "bin" / name, "#!/bin/sh\necho \"$1, with $LD_LIBRARY_PATH\"\n");
+  const ProgramResult checked = Program("env",
+                                        {"PATH=" + (folder() / "bin").string() + ':' + std::getenv("PATH"),
+                                         (bundle / "scripts/check_gpu").string(), "--python",
+                                         (folder() / "python").string(), "--only", "doctor", "--out", "out"},
+                                        folder())
+                                    .wait();
+  EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
+  EXPECT_TRUE(contains(checked.out, "Passed: doctor\n")) << checked.out;
+  const std::string said = read_file(folder() / "out/doctor.log");
+  EXPECT_TRUE(contains(said, "doctor, with " + (bundle / "bin/../lib").string())) << said;
 }
 
 TEST_F(CheckGpu, SaysWhenThereIsNoGpu) {

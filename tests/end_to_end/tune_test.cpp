@@ -8,6 +8,7 @@
 
 #include "tests/end_to_end/program.h"
 #include "tests/train/small_run.h"
+#include "tests/train/small_weights.h"
 #include "tune/tuned_keys.h"
 
 namespace brightnet::testing {
@@ -77,16 +78,36 @@ TEST_F(Tunes, SearchesStopsGoesOnAndLeavesAConfigurationThatTrains) {
   }
 }
 
+TEST_F(Tunes, GoOnInAnotherFolderWithTheirModelAndWeights) {
+  // Not beside the configuration, where they would be found from everywhere.
+  const fs::path here = run_.folder() / "here", elsewhere = run_.folder() / "elsewhere";
+  for (const fs::path& folder : {here, elsewhere}) fs::create_directories(folder);
+  fs::copy_file(run_.folder() / "model.yaml", here / "net.yaml");
+  fs::rename(write_small_weights(run_), here / "first.safetensors");
+  const ProgramResult begun =
+      run_program(tune({"../run.yaml", "--model", "net.yaml", "--weights", "first.safetensors", "--trials",
+                        "1", "--epochs", "1", "--keys", "optimizer.rate"}),
+                  here);
+  ASSERT_EQ(begun.code, 0) << begun.err;
+  const fs::path search = here / "runs/run-tune";
+  const ProgramResult resumed =
+      run_program({"tune", "--resume", search.string(), "--trials", "2"}, elsewhere);
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_TRUE(fs::exists(search / "trials/0001/metrics.csv"));
+}
+
 TEST_F(Tunes, SayHowToGoOnAfterASignal) {
-  const Program program(
-      tune({"run.yaml", "--trials", "3", "--keys", "optimizer.rate"}, {"train.epochs=4000"}), run_.folder());
+  const Program program(tune({"run.yaml", "--trials", "3", "--keys", "optimizer.rate", "--device", "cpu"},
+                             {"train.epochs=4000"}),
+                        run_.folder());
   const fs::path log = run_.folder() / "runs/run-tune/trials/0000/train.log";
   for (int i = 0; i < 3000 && !(fs::exists(log) && read_file(log).find("epoch 2/") != std::string::npos); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   program.signal(SIGINT);
   const ProgramResult stopped = program.wait();
   EXPECT_EQ(stopped.code, 4) << stopped.err;
-  EXPECT_NE(stopped.err.find("brightnet tune --resume runs/run-tune"), std::string::npos) << stopped.err;
+  EXPECT_NE(stopped.err.find("brightnet tune --resume runs/run-tune --device cpu"), std::string::npos)
+      << stopped.err;
   EXPECT_NE(read_file(log).find("Stopped by a signal"), std::string::npos) << "the trial was asked to stop";
 }
 

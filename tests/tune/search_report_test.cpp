@@ -77,6 +77,24 @@ TEST(SearchReport, TheBestConfigurationIsTheUsersWithItsValues) {
   EXPECT_EQ(read_file(file).find("!--"), std::string::npos) << read_file(file);
 }
 
+TEST(SearchReport, TheBestConfigurationHasAllValuesOfATrialWithoutAParent) {
+  const SmallRun run;
+  const SearchSetup setup = setup_of({"optimizer.rate", "augment.hue"}, {0.002, 0.125});
+  const auto yaml_of = [&](const Trial& best) {
+    return best_config(setup, load_run_config(run.config()), best);
+  };
+  const std::string changed = yaml_of({1, -1, {0.00321, 0.125}, 0.4, 60, ""});
+  EXPECT_NE(changed.find("hue: 0.125"), std::string::npos) << "as in the trial: " << changed;
+  const std::string itself = yaml_of({0, -1, {0.002, 0.125}, 0.4, 60, ""});
+  EXPECT_EQ(itself.find("hue: 0.125"), std::string::npos) << itself;
+}
+
+TEST(SearchReport, TheCommandToResumeHasWhatTheFolderDoesNotKeep) {
+  EXPECT_EQ(resume_command("runs/a-tune", "auto", 1), "brightnet tune --resume runs/a-tune");
+  EXPECT_EQ(resume_command("runs/a-tune", "cuda", 4),
+            "brightnet tune --resume runs/a-tune --device cuda --jobs 4");
+}
+
 TEST(SearchPlot, HasThePointsOfEveryKeyAndMarksTheBest) {
   const SearchSetup setup = setup_of({"augment.mosaic"}, {0.5});
   const std::vector<Trial> trials{{0, -1, {0.5}, 0.3, 1, ""},

@@ -1,6 +1,7 @@
 // The search with a script in brightnet's place, whose score is the number of the trial, or what a test says.
 #include "tune/search.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <thread>
@@ -211,6 +212,18 @@ TEST_F(SearchOf, RunsTrialsSideBySideOnTheirDevices) {
   EXPECT_NE(read("words-0000").find("cuda:0\n"), std::string::npos);
   EXPECT_NE(read("words-0001").find("cuda:1\n"), std::string::npos);
   EXPECT_EQ(trials[1].parent, -1) << "nothing had ended when it began";
+  ASSERT_NE(trials[1].values, setup_.configured);
+  for (const auto& value : assignments(setup_.keys, trials[1].values))
+    EXPECT_NE(read("words-0001").find("--set=" + value + '\n'), std::string::npos) << value;
+}
+
+/// As one beside the first trial does, or after trials that found nothing.
+TEST_F(SearchOf, GivesATrialThatChangesTheConfigurationItsValues) {
+  const auto words = trial_command(setup_, {.values = {0.02, 0.5}, .parent = -1}, "run", "cpu");
+  for (const char* word : {"--set=optimizer.rate=0.02", "--set=augment.mosaic=0.5"})
+    EXPECT_EQ(std::count(words.begin(), words.end(), word), 1) << word;
+  for (const auto& word : trial_command(setup_, {.values = setup_.configured}, "run", "cpu"))
+    EXPECT_EQ(word.find("optimizer.rate"), std::string::npos) << word;
 }
 
 /// Why a search of this folder cannot be opened as this one; empty when it can.
@@ -299,6 +312,19 @@ TEST_F(SearchOf, RefusesATableThatIsNotItsOwn) {
       EXPECT_NE(std::string(e.what()).find("trials.csv:4"), std::string::npos) << e.what();
     }
   }
+}
+
+TEST_F(SearchOf, ScoresATrialByItsEvaluationsAtTheFinalInputSize) {
+  const fs::path run = folder_ / "grown";
+  fs::create_directories(run);
+  const auto outcome = [&](const std::string& rows) {
+    write_atomically(run / "metrics.csv", "epoch,AP,input_height\n" + rows);
+    return outcome_of(run, 0, folder_ / "log", BestBy::AP);
+  };
+  EXPECT_EQ(outcome("1,0.3,224\n2,0.25,416\n").score, 0.25);
+  EXPECT_EQ(outcome("1,0.3,416\n2,0.25,416\n").score, 0.3);
+  const TrialOutcome none = outcome("1,0.3,224\n2,,416\n");
+  EXPECT_NE(none.failure.find("at its final input size"), std::string::npos) << none.failure;
 }
 
 TEST(DevicesOfJobs, AreGpusOfTheirOwnOrTheCpuForAll) {

@@ -43,6 +43,11 @@ double parse_cell(const std::string& cell, const std::string& where) {
   return value;
 }
 
+int index_of(const std::vector<std::string>& columns, const std::string& name) {
+  const auto found = std::find(columns.begin(), columns.end(), name);
+  return found == columns.end() ? -1 : static_cast<int>(found - columns.begin());
+}
+
 /// Of more than `most` rows every second, third, … and those with an evaluation.
 MetricsTable parse(std::string_view text, const std::string& file,
                    int64_t most = std::numeric_limits<int64_t>::max()) {
@@ -80,8 +85,7 @@ MetricsTable parse(std::string_view text, const std::string& file,
 }  // namespace
 
 int MetricsTable::column(const std::string& name) const {
-  const auto found = std::find(columns.begin(), columns.end(), name);
-  return found == columns.end() ? -1 : static_cast<int>(found - columns.begin());
+  return index_of(columns, name);
 }
 
 double MetricsTable::value(const std::vector<double>& row, const std::string& name) const {
@@ -104,6 +108,15 @@ double MetricsTable::comparable_after() const {
   return grew.empty() ? -1 : grew.back();
 }
 
+void TrainingTotals::add(double epoch, double took, double images_per_s) {
+  epochs = epoch;
+  if (std::isnan(took)) return;
+  seconds += took;
+  if (std::isnan(images_per_s)) return;
+  timed_seconds += took;
+  images += images_per_s * took;
+}
+
 MetricsTable read_metrics_csv(const std::filesystem::path& file) {
   std::string text = read_file(file, most_list_bytes);
   if (const size_t torn = text.find('\0'); torn != std::string::npos) {
@@ -116,7 +129,11 @@ MetricsTable read_metrics_csv(const std::filesystem::path& file) {
 }
 
 MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns)
-    : file_(std::move(file)), columns_(columns.size()), text_(header_line(columns)) {}
+    : file_(std::move(file)),
+      columns_(columns.size()),
+      seconds_(index_of(columns, "seconds")),
+      images_per_s_(index_of(columns, "images_per_s")),
+      text_(header_line(columns)) {}
 
 MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns,
                        double after_epoch)
@@ -136,13 +153,15 @@ MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string
       const int at = old.column(column);
       values.push_back(at < 0 ? std::numeric_limits<double>::quiet_NaN() : row[at]);
     }
-    text_ += row_line(row[0], values);
+    add(row[0], values);
   }
 }
 
 void MetricsCsv::add(double epoch, const std::vector<double>& values) {
   BRIGHTNET_CHECK(values.size() == columns_, "a row of metrics has another length than its header");
   text_ += row_line(epoch, values);
+  const auto value = [&](int column) { return column < 0 ? std::nan("") : values[column]; };
+  totals_.add(epoch, value(seconds_), value(images_per_s_));
 }
 
 MetricsTable MetricsCsv::for_drawing() const {

@@ -28,6 +28,17 @@ struct MetricsTable {
 /// InputError with file:line for any other format error.
 MetricsTable read_metrics_csv(const std::filesystem::path& file);
 
+/// What all rows of a run have together.
+struct TrainingTotals {
+  double epochs = 0;  ///< of the last row: 2.4 after 0.4 of the third
+  double seconds = 0;
+  /// Of the epochs whose speed is known.
+  double timed_seconds = 0, images = 0;
+
+  /// A row; NaN: not measured.
+  void add(double epoch, double took, double images_per_s);
+};
+
 /// The rows of a metrics.csv. A row that cannot be written is kept, and written before the next one.
 class MetricsCsv {
  public:
@@ -43,12 +54,16 @@ class MetricsCsv {
   /// The table, written or not, as curves are drawn of it: of a long run with fewer of the rows between evaluations than
   /// there are, since a plot is narrower than that and a run's memory must not grow with its length.
   MetricsTable for_drawing() const;
+  /// Of every row, drawn or not.
+  const TrainingTotals& totals() const { return totals_; }
   /// Writes what is not yet in the file. Throws InputError when that fails.
   void save();
 
  private:
   std::filesystem::path file_;
   size_t columns_;
+  int seconds_, images_per_s_;  ///< columns; -1: there is none
+  TrainingTotals totals_;
   /// The whole file, and how much of it has been written.
   std::string text_;
   size_t written_ = 0;

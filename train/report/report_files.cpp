@@ -247,6 +247,7 @@ void RunReport::plot() {
 
 void RunReport::write_page() {
   standing_.curves = csv_.for_drawing();
+  standing_.totals = csv_.totals();
   standing_.pictures = val_pictures_;
   for (const auto& more : {train_pictures_, label_pictures_})
     standing_.pictures.insert(standing_.pictures.end(), more.begin(), more.end());

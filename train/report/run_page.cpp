@@ -17,29 +17,17 @@ std::string score(double value) {
   return value == no_truths || std::isnan(value) ? "–" : fmt::format("{:.3f}", value);
 }
 
+/// Whole ones: not 3 after 2.6 of them.
+std::string epochs_done(const TrainingTotals& totals) {
+  return fmt::format("{:.0f}", std::floor(totals.epochs));
+}
+
 /// The row of an epoch; nullptr when there is none.
 const std::vector<double>* row_of(const MetricsTable& table, int epoch) {
   const auto found =
       std::find_if(table.rows.begin(), table.rows.end(), [&](const auto& row) { return row[0] == epoch; });
   return found == table.rows.end() ? nullptr : &*found;
 }
-
-/// The seconds and images of all epochs whose times are known.
-struct TrainingTimes {
-  explicit TrainingTimes(const MetricsTable& table) {
-    for (const auto& row : table.rows) {
-      const double took = table.value(row, "seconds"), speed = table.value(row, "images_per_s");
-      if (!std::isnan(took)) seconds += took;
-      if (std::isnan(took) || std::isnan(speed)) continue;
-      timed += took;
-      images += speed * took;
-    }
-  }
-  std::string time() const { return seconds > 0 ? format_seconds(seconds) : "–"; }
-  std::string speed() const { return timed > 0 ? fmt::format("{:.1f}", images / timed) : "–"; }
-
-  double seconds = 0, timed = 0, images = 0;
-};
 
 Page::Pairs headlines(const RunStanding& now) {
   const MetricsTable& curves = now.curves;
@@ -55,11 +43,11 @@ Page::Pairs headlines(const RunStanding& now) {
     tiles.emplace_back(fmt::format("recall at confidence {:.3f}", point.score), score(point.recall));
   }
   tiles.emplace_back("best epoch", now.best_epoch > 0 ? std::to_string(now.best_epoch) : "–");
-  const auto* last = curves.rows.empty() ? nullptr : &curves.rows.back();
-  tiles.emplace_back("epochs trained", last ? fmt::format("{:.0f}", (*last)[0]) : "0");
-  const TrainingTimes times(curves);
-  tiles.emplace_back("time of training", times.time());
-  tiles.emplace_back("images per second", times.speed());
+  const TrainingTotals& all = now.totals;
+  tiles.emplace_back("epochs trained", epochs_done(all));
+  tiles.emplace_back("time of training", all.seconds > 0 ? format_seconds(all.seconds) : "–");
+  tiles.emplace_back("images per second",
+                     all.timed_seconds > 0 ? fmt::format("{:.1f}", all.images / all.timed_seconds) : "–");
   return tiles;
 }
 
@@ -108,9 +96,8 @@ std::vector<PlotPanel> all_panels(const MetricsTable& curves) {
 
 Page run_page(const RunDescription& run, const RunStanding& now, const Page& before) {
   const std::time_t written = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  const double epochs = now.curves.rows.empty() ? 0 : now.curves.rows.back()[0];
   Page page(run.name, fmt::format("{} · written {:%Y-%m-%d %H:%M} UTC",
-                                  now.over ? "training has ended" : fmt::format("after epoch {:.0f}", epochs),
+                                  now.over ? "training has ended" : "after epoch " + epochs_done(now.totals),
                                   fmt::gmtime(written)));
   const auto keep = [&](const char* title) { page.add(before.section(title)); };
   page.tiles(headlines(now));

@@ -29,7 +29,9 @@ struct RunDescription {
 
 /// How far the run is.
 struct RunStanding {
+  /// As they are drawn: of a long run not every row.
   MetricsTable curves;
+  TrainingTotals totals;
   /// nullptr: none in this process.
   const Metrics* best = nullptr;
   int best_epoch = 0;

@@ -23,6 +23,9 @@ TEST(MetricsTable, OfManyClassesListsTheFirstAndCountsTheOthers) {
   EXPECT_NE(all.find("class99 "), std::string::npos);
   EXPECT_EQ(std::count(cut.begin(), cut.end(), '\n'), std::count(all.begin(), all.end(), '\n') + 1);
   EXPECT_NE(cut.find("… and 9900 more classes"), std::string::npos) << cut;
+  for (const char* place : {"report.html", "`brightnet eval --json`"})
+    EXPECT_NE(cut.find(place), std::string::npos) << place;
+  EXPECT_EQ(cut.find("metrics.csv"), std::string::npos) << "which has no columns for so many classes";
   EXPECT_NE(cut.find("one for all classes"), std::string::npos) << "classes that are not listed count";
 }
 

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "detect/evaluate/metrics.h"
@@ -53,7 +55,7 @@ TEST(ScoreCurves, AreCountsOfTheDetectionsAboveEachThreshold) {
         right += d.right;
       }
       const ScoreCurves& curves = metrics.per_class[static_cast<size_t>(c)].by_score;
-      EXPECT_FLOAT_EQ(curves.precision[static_cast<size_t>(point)], all > 0 ? right / all : 1)
+      EXPECT_FLOAT_EQ(curves.precision[static_cast<size_t>(point)], all > 0 ? right / all : 0)
           << c << ' ' << point;
       EXPECT_FLOAT_EQ(curves.recall[static_cast<size_t>(point)], right / objects[static_cast<size_t>(c)]);
     }
@@ -77,6 +79,28 @@ TEST(ScoreCurves, TheBestPointHasTheBestMeanF1OfTheClassesWithObjects) {
   EXPECT_NEAR(best.recall, 0.75, 1e-6);
   EXPECT_NEAR(best.score, 0.6, 1e-6);
   EXPECT_EQ(metrics_of({}, {0, 0}).best.f1, 0);
+}
+
+/// The plots mark the best point on the line of the means.
+TEST(ScoreCurves, HaveTheBestPointAsTheirMeanThoughAClassHasNoDetection) {
+  const Metrics metrics = metrics_of({{0, 0.9f, true},
+                                      {0, 0.6f, true},
+                                      {0, 0.6f, false},
+                                      {1, 0.2f, true},
+                                      {1, 0.2f, false},
+                                      {1, 0.2f, false}},
+                                     {2, 4, 1, 0});
+  const OperatingPoint best = metrics.best;
+  const auto point = static_cast<size_t>(std::lround(best.score * (ScoreCurves::points - 1)));
+  ASSERT_NEAR(ScoreCurves::score(static_cast<int>(point)), best.score, 1e-6);
+  double precision = 0, recall = 0;
+  for (const ClassMetrics& c : metrics.per_class) {
+    if (c.truths == 0) continue;
+    precision += c.by_score.precision[point] / 3;
+    recall += c.by_score.recall[point] / 3;
+  }
+  EXPECT_NEAR(precision, best.precision, 1e-6);
+  EXPECT_NEAR(recall, best.recall, 1e-6);
 }
 
 }  // namespace

@@ -31,6 +31,25 @@ TEST(Device, OtherNamesAreInputErrors) {
   }
 }
 
+TEST(Device, SeveralGpusAreRanks) {
+  for (const char* name : {"0,2", "cuda:0,2"}) {
+    try {
+      parse_device(name);
+      FAIL() << name;
+    } catch (const InputError& e) {
+      const std::string text = e.what();
+      EXPECT_NE(text.find("--ranks 2"), std::string::npos) << text;
+      EXPECT_NE(text.find("CUDA_VISIBLE_DEVICES=0,2"), std::string::npos) << text;
+    }
+  }
+  try {
+    parse_device("1");
+    FAIL();
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("brightnet says cuda:1."), std::string::npos) << e.what();
+  }
+}
+
 TEST(Device, AutoTakesTheFirstGpuThatCanBeUsed) {
   std::string remark;
   const cuda::GpuFacts old{"Old", 6, 1, 1, 1, ""}, turing{"Turing", 7, 5, 1, 1, ""},

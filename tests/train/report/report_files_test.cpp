@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "core/files.h"
@@ -78,6 +79,24 @@ TEST(RunReport, DrawsTheBestAtItsEndAndItsPageOutlivesAResume) {
   const std::string page = read_file(run.folder.file("report.html"));
   for (const char* part : {"training has ended", "It is over.", "val_pred0.jpg", "Confusion matrix"})
     EXPECT_NE(page.find(part), std::string::npos) << part;
+}
+
+/// Curves of so many rows are drawn with fewer of them.
+TEST(RunReport, ThePageOfALongRunHasTheTimeOfEveryEpoch) {
+  Report run;
+  std::string rows = "epoch,images_per_s,AP,seconds\n";
+  for (int epoch = 1; epoch <= 5000; ++epoch)
+    rows += fmt::format("{},8,{},1\n", epoch, epoch % 200 == 0 ? "0.5" : "");
+  write_atomically(run.folder.metrics(), rows);
+  RunReport report(run.folder, run.files, run.best_effort, of_bolts(), 5000, 0, 0);
+  report.finish({});
+  const Json tiles = Page::read(read_file(run.folder.file("report.html"))).section("");
+  const auto said = [&](const char* name, const char* value) {
+    return tiles.dump().find(fmt::format(R"(["{}","{}"])", name, value)) != std::string::npos;
+  };
+  EXPECT_TRUE(said("time of training", "1:23:20")) << tiles.dump();
+  EXPECT_TRUE(said("images per second", "8.0")) << tiles.dump();
+  EXPECT_TRUE(said("epochs trained", "5000")) << tiles.dump();
 }
 
 TEST(RunReport, ShowsTheFirstTrainingBatchAndStillAfterAResume) {

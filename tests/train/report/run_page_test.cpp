@@ -29,6 +29,7 @@ RunStanding after_three_epochs() {
   RunStanding now;
   now.curves = {{"epoch", "loss", "AP50", "AP", "images_per_s", "seconds"},
                 {{1, 3, 0.25, 0.125, 10, 30}, {2, 2, 0.75, 0.5, 10, 30}, {3, 1, NAN, NAN, 12.5, 30}}};
+  for (const auto& row : now.curves.rows) now.totals.add(row[0], row[5], row[4]);
   now.best_epoch = 2;
   return now;
 }
@@ -61,6 +62,15 @@ TEST(RunPage, TheHeadlinesAreThoseOfTheBestEpoch) {
   EXPECT_EQ(page.section("Classes")["rows"][1], Json::parse(R"(["dog","0","0","–","–","–","–","–","–"])"));
   EXPECT_EQ(page.section("Curves")["marked"], 2);
   EXPECT_FALSE(run_page(some_run(), RunStanding(), Page("", "")).html().empty()) << "before the first epoch";
+}
+
+TEST(RunPage, DoesNotCountTheEpochThatIsNotDone) {
+  RunStanding now = after_three_epochs();
+  now.curves.rows.push_back({3.75, 1, 0.75, 0.5, NAN, NAN});
+  now.totals.add(3.75, NAN, NAN);
+  const Page page = run_page(some_run(), now, Page("", ""));
+  EXPECT_EQ(tile(page, "epochs trained"), "3");
+  EXPECT_NE(page.html().find("after epoch 3 "), std::string::npos);
 }
 
 TEST(RunPage, WarnsBeforeItJudges) {
