@@ -195,10 +195,11 @@ void report_unused_labels(const fs::path& folder, const FolderFiles& files, Prob
 
 class TextLabels : public LabelSource {
  public:
-  TextLabels(std::vector<fs::path> images, ClassNames classes)
-      : images_(std::move(images)), classes_(std::move(classes)) {}
+  /// `classes`: the names of the ids; `of_train`: the names of all splits, in the order of train's.
+  TextLabels(std::vector<fs::path> images, ClassNames classes, ClassNames of_train)
+      : images_(std::move(images)), classes_(std::move(classes)), of_train_(std::move(of_train)) {}
 
-  std::vector<std::string> classes() const override { return classes_.names(); }
+  std::vector<std::string> classes() const override { return of_train_.names(); }
   size_t size() const override { return images_.size(); }
 
   LabelledImage image(size_t index, ProblemLog& log) const override {
@@ -216,21 +217,11 @@ class TextLabels : public LabelSource {
 
  private:
   std::vector<fs::path> images_;
-  ClassNames classes_;
+  ClassNames classes_, of_train_;
 };
 
-/// The data set's own list; none where it has no such file.
-ClassNames find_names(const fs::path& root, const std::vector<fs::path>& images) {
-  std::vector<fs::path> candidates;
-  for (const char* name : {"data.yaml", "dataset.yaml", "classes.txt", "obj.names"})
-    candidates.push_back(root / name);
-  if (!images.empty()) {
-    const fs::path beside = images.front().parent_path(),
-                   labels = parallel_label(images.front()).parent_path();
-    for (const fs::path& folder : {beside, labels, labels.parent_path()}) {
-      for (const char* name : {"classes.txt", "_darknet.labels"}) candidates.push_back(folder / name);
-    }
-  }
+/// The names in the first of these files that lists any.
+ClassNames first_names(const std::vector<fs::path>& candidates) {
   std::error_code failed;
   for (const auto& file : candidates) {
     if (!fs::is_regular_file(file, failed)) continue;
@@ -239,6 +230,52 @@ ClassNames find_names(const fs::path& root, const std::vector<fs::path>& images)
     if (!names.names().empty()) return names;
   }
   return {};
+}
+
+/// The list of the whole data set; none where its root has no such file.
+ClassNames names_in_root(const fs::path& root) {
+  std::vector<fs::path> candidates;
+  for (const char* name : {"data.yaml", "dataset.yaml", "classes.txt", "obj.names"})
+    candidates.push_back(root / name);
+  return first_names(candidates);
+}
+
+/// The list near a split's images; none where there is no such file.
+ClassNames names_near(const std::vector<fs::path>& images) {
+  if (images.empty()) return {};
+  std::vector<fs::path> candidates;
+  const fs::path beside = images.front().parent_path(), labels = parallel_label(images.front()).parent_path();
+  for (const fs::path& folder : {beside, labels, labels.parent_path()}) {
+    for (const char* name : {"classes.txt", "_darknet.labels"}) candidates.push_back(folder / name);
+  }
+  return first_names(candidates);
+}
+
+/// The list near train's images. Train may be elsewhere where only another split is read.
+ClassNames names_near_train(const DataOptions& options, const fs::path& root) {
+  ProblemLog ignored(true);  // they are reported when train is read
+  std::error_code failed;
+  for (const std::string& path : listed_places(options.train)) {
+    const fs::path place = find_below(path, {root});
+    if (!fs::exists(place, failed)) continue;
+    const std::vector<fs::path> images = read_images(place, options, ignored);
+    if (!images.empty()) return names_near(images);
+  }
+  return {};
+}
+
+/// What train calls the ids of another split, whose own list may have the names in another order: labelImg writes one
+/// into each folder, in the order in which it met the classes. A name that train lacks stays, and is an error where a
+/// label has it.
+ClassNames by_name(const ClassNames& own, const ClassNames& own_of_train, const ClassNames& of_train,
+                   const std::string& where) {
+  std::vector<std::string> names = own.names();
+  const std::vector<std::string>& train = own_of_train.names();
+  for (std::string& name : names) {
+    const auto id = static_cast<size_t>(std::find(train.begin(), train.end(), name) - train.begin());
+    if (id < std::min(train.size(), of_train.names().size())) name = of_train.names()[id];
+  }
+  return ClassNames(std::move(names), where);
 }
 
 /// Whether data.classes chooses from the data set's own names. It does not where it has none of them, or all and more.
@@ -368,7 +405,8 @@ std::vector<fs::path> read_images(const fs::path& place, const DataOptions& opti
 }
 
 std::unique_ptr<LabelSource> open_text_labels(std::vector<fs::path> images, ClassNames classes) {
-  return std::make_unique<TextLabels>(std::move(images), std::move(classes));
+  ClassNames of_train = classes;
+  return std::make_unique<TextLabels>(std::move(images), std::move(classes), std::move(of_train));
 }
 
 std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, ProblemLog& log) {
@@ -377,8 +415,16 @@ std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, 
   for (const fs::path& place : split_places(options, split, {root})) {
     for (fs::path& image : read_images(place, options, log)) images.push_back(std::move(image));
   }
-  ClassNames names = names_of_ids(options, options.names.empty() ? find_names(root, images) : ClassNames());
-  return open_text_labels(std::move(images), std::move(names));
+  ClassNames of_all = options.names.empty() ? names_in_root(root) : ClassNames();
+  if (!options.names.empty() || !of_all.names().empty())
+    return open_text_labels(std::move(images), names_of_ids(options, of_all));
+  ClassNames own = names_near(images);
+  const bool of_other = split != Split::train && !options.train.empty();
+  const ClassNames train = of_other ? names_near_train(options, root) : ClassNames();
+  if (train.names().empty()) return open_text_labels(std::move(images), names_of_ids(options, own));
+  ClassNames of_train = names_of_ids(options, train);
+  ClassNames ids = own.names().empty() ? of_train : by_name(own, train, of_train, options.root);
+  return std::make_unique<TextLabels>(std::move(images), std::move(ids), std::move(of_train));
 }
 
 DatasetFormat yolo_format() {
