@@ -70,6 +70,17 @@ TEST_F(Tools, CvatsYolo) {
   read("darknet", {0}, Split::val);
 }
 
+TEST_F(Tools, CvatsYoloBesideAnotherExportThatIsCalledData) {
+  for (const std::string folder : {"task", "data", "task/data"}) {
+    const std::string box = folder == "task" ? "1 0.5 0.5 0.2 0.2\n" : "";
+    yolo(folder + "/obj_train_data/a.png", folder + "/obj_train_data/a.txt", box);
+    data_.text(folder + "/train.txt", "data/obj_train_data/a.png\n");
+    data_.text(folder + "/obj.names", folder == "task" ? "cat\ndog\n" : "car\n");
+  }
+  data_.text("task/obj.data", "names = data/obj.names\ntrain = data/train.txt\n");
+  EXPECT_EQ(read("darknet", {1}, Split::train, "task").classes, (Names{"cat", "dog"}));
+}
+
 TEST_F(Tools, DarknetsDataRelativeToTheFolderAbove) {
   yolo("data/obj/a.jpg", "data/obj/a.txt");
   data_.text("data/obj.data",
