@@ -77,6 +77,12 @@ std::unique_ptr<LabelSource> open_datumaro(const DataOptions& options, Split spl
   const Json document = read_json(file);
   const std::vector<std::string> own = labels_of(document, file);
   const fs::path subset = file.stem();
+  std::vector<fs::path> folders;
+  for (const fs::path& place : image_roots(file, root)) {
+    for (const fs::path& folder : {place / "images" / subset, place / "images", place, place / subset})
+      folders.push_back(folder);
+  }
+  folders.push_back(file.parent_path());
   std::vector<LabelledImage> images;
   for (const Json& item : json_member(document, "items")) {
     const std::string where = fmt::format("{}: '{}'", file.string(), json_text(item, "id"));
@@ -87,8 +93,7 @@ std::unique_ptr<LabelSource> open_datumaro(const DataOptions& options, Split spl
       continue;
     }
     LabelledImage& image = images.emplace_back();
-    image.file = find_below(
-        name, {root / "images" / subset, root / "images", root, root / subset, file.parent_path()});
+    image.file = find_below(name, folders);
     if (const auto size = json_points(json_member(media, "size")); size.size() == 1)
       image.declared = json_size(size[0].y, size[0].x);
     for (const Json& annotation : json_member(item, "annotations")) {
