@@ -166,6 +166,54 @@ TEST_F(Tools, LabelMe) {
   EXPECT_TRUE(contains(message(data_.options("labelme", "train", {"cat"})), "this is not valid JSON"));
 }
 
+std::string labelme(const std::string& image, int boxes = 1) {
+  std::string shapes;
+  for (int i = 0; i < boxes; ++i) {
+    shapes += std::string(i ? "," : "") +
+              R"({"label": "cat", "shape_type": "rectangle", "points": [[1, 2], [3, )" +
+              std::to_string(4 + i) + "]]}";
+  }
+  return R"({"shapes": [)" + shapes + R"(], "imagePath": ")" + image + R"("})";
+}
+
+TEST_F(Tools, LabelMesFilesOfOtherNamesAreFoundForAListToo) {
+  for (const char* name : {"a", "b", "c"}) data_.image(std::string("pictures/") + name + ".jpg");
+  data_.text("pictures/renamed.json", labelme("b.jpg", 2));
+  data_.text("pictures/a.json", labelme("c.jpg"));  // a's, which is not listed
+  data_.text("pictures/lost.json", labelme("lost.jpg"));
+  // As `data split` writes it.
+  data_.text("list.txt", (data_.root() / "pictures/b.jpg").string() + '\n' +
+                             (data_.root() / "pictures/c.jpg").string() + '\n');
+  const Dataset dataset = read_dataset(data_.options("labelme", "list.txt", {"cat"}), Split::train);
+  ASSERT_EQ(dataset.images.size(), 2u);
+  EXPECT_EQ(dataset.images[0].annotations.size(), 2u);
+  EXPECT_TRUE(dataset.images[1].annotations.empty());
+  EXPECT_EQ(count(dataset, Kind::unused_labels), 0);
+}
+
+TEST_F(Tools, LabelMesFilesOfOtherNamesStayInTheirFolders) {
+  for (const std::string camera : {"cam1", "cam2"}) {
+    data_.image(camera + "/0001.jpg");
+    data_.image(camera + "/0002.jpg");
+    data_.text(camera + "/0002.json", labelme("0002.jpg"));
+  }
+  data_.text("cam1/x.json", labelme("0001.jpg", 2));
+  data_.text("cam2/x.json", labelme("../cam2/0001.jpg", 3));
+  read("labelme", {2, 1, 3, 1});
+  fs::remove(data_.root() / "cam1/x.json");
+  read("labelme", {0, 1, 3, 1});
+  // Of no image that is there, and of two by its name.
+  fs::remove(data_.root() / "cam2/x.json");
+  data_.text("x.json", labelme("0001.jpg", 2));
+  EXPECT_EQ(count(read("labelme", {0, 1, 0, 1}), Kind::unused_labels), 1);
+  // Of an image that has its own.
+  data_.image("cam2/0003.jpg");
+  data_.image("cam1/0003.jpg");
+  data_.text("cam1/0003.json", labelme("0003.jpg"));
+  data_.text("cam1/old.json", labelme("0003.jpg", 2));
+  EXPECT_EQ(count(read("labelme", {0, 1, 1, 0, 1, 0}), Kind::unused_labels), 2);
+}
+
 TEST_F(Tools, Via) {
   data_.image("train/a.jpg");
   data_.image("train/b.jpg");
