@@ -82,6 +82,8 @@ bool written_box(const Json& annotation, LabelledBox& box, const std::string& wh
   box.y1 = corners[1];
   box.x2 = box.x1 + corners[2].get<double>();
   box.y2 = box.y1 + corners[3].get<double>();
+  box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
+  box.rotate(json_number(json_member(annotation, "attributes"), "rotation").value_or(0));
   return true;
 }
 

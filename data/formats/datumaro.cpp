@@ -51,6 +51,7 @@ std::optional<LabelledBox> parse_annotation(const Json& annotation, const std::v
     box.enclose(std::array{corners[0], corners[0] + corners[1]});
     box.outline = Outline::box;
     box.empty = !(corners[1].x > 0 && corners[1].y > 0);
+    box.rotate(json_number(json_member(annotation, "attributes"), "rotation").value_or(0));
   } else if (type == "polygon" || type == "polyline") {
     const auto points = json_points(json_member(annotation, "points"));
     if (points.empty()) return malformed("a polygon's 'points' are not pairs of numbers");

@@ -4,8 +4,8 @@
 //    "imageWidth": 640, "imageHeight": 480}
 //
 // beside it or in the folder labels, annotations or json in the place of images. A file of another name belongs to the
-// image in its imagePath, also where a file lists the images. Rectangles are two corners, circles their centre and a point; other outlines are read as the
-// boxes around them, and a single point is no object with a place.
+// image in its imagePath, also where a file lists the images. Rectangles are two corners, circles their centre and a
+// point; other outlines are read as the boxes around them, and a single point is no object with a place.
 //
 // data.train, data.val or data.test is a folder of images or a file that lists them.
 #include <algorithm>

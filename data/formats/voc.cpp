@@ -64,6 +64,10 @@ std::optional<LabelledBox> parse_object(const pugi::xml_node& object, const VocD
   box.y1 = values[1] - 1;
   box.x2 = values[2];
   box.y2 = values[3];
+  for (const auto& attribute : object.child("attributes").children("attribute")) {
+    if (text_of(attribute.child("name")) == "rotation")
+      box.rotate(parse_number(text_of(attribute.child("value"))).value_or(0));
+  }
   return box;
 }
 

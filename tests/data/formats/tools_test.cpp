@@ -1,4 +1,6 @@
 // The exports of labelling tools, as they come: each is recognized by its folder and read. 100 × 80 pixels an image.
+#include <cmath>
+
 #include "core/error.h"
 #include "data/commands/split.h"
 #include "data/formats/data_yaml.h"
@@ -305,6 +307,42 @@ TEST_F(Tools, Datumaro) {
     "annotations": [{"type": "mask", "label_id": 0, "rle": {}}], "image": {"path": "a.jpg"}}]})");
   EXPECT_TRUE(
       contains(message(recognized().options), "'a': an annotation of the type 'mask' cannot be read"));
+}
+
+TEST_F(Tools, CvatsRotatedRectanglesAreTheUprightBoxesAroundThem) {
+  for (const char* image : {"coco/images/a.jpg", "datumaro/images/a.jpg", "voc/JPEGImages/a.jpg"})
+    data_.image(image);
+  const std::string box = R"("bbox": [10, 30, 60, 10], "attributes": {"occluded": false, "rotation": )";
+  const auto write = [&](const std::string& degrees) {
+    data_.text("coco/annotations/instances_default.json",
+               R"({"images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 80}], "annotations": [
+                 {"id": 1, "image_id": 1, "category_id": 1, )" +
+                   box + degrees + R"(}}], "categories": [{"id": 1, "name": "cat"}]})");
+    data_.text(
+        "datumaro/annotations/default.json",
+        R"({"categories": {"label": {"labels": [{"name": "cat"}]}}, "items": [{"id": "a", "annotations": [
+                 {"type": "bbox", "label_id": 0, )" +
+            box + degrees + R"(}}], "image": {"path": "a.jpg"}}]})");
+    data_.text(
+        "voc/Annotations/a.xml",
+        "<annotation><object><name>cat</name><bndbox><xmin>11</xmin><ymin>31</ymin><xmax>70</xmax><ymax>40"
+        "</ymax></bndbox><attributes><attribute><name>occluded</name><value>False</value></attribute>"
+        "<attribute><name>rotation</name><value>" +
+            degrees + "</value></attribute></attributes></object></annotation>");
+  };
+  for (const std::string format : {"coco", "datumaro", "voc"}) {
+    write("90.0");
+    Dataset dataset = read(format, {1}, Split::train, format);
+    expect_box(dataset.images[0].annotations[0], 0, 35, 5, 45, 65);
+    EXPECT_EQ(count(dataset, Kind::rotated_box), 0) << "nothing is lost";
+    write("45.0");
+    dataset = read(format, {1}, Split::train, format);
+    const float half = 35 / std::sqrt(2.0f);
+    expect_box(dataset.images[0].annotations[0], 0, 40 - half, 35 - half, 40 + half, 35 + half);
+    EXPECT_EQ(count(dataset, Kind::rotated_box), 1);
+    write("0.0");
+    expect_box(read(format, {1}, Split::train, format).images[0].annotations[0], 0, 10, 30, 70, 40);
+  }
 }
 
 TEST_F(Tools, WhatTheFinderAddsIsNoFileOfTheDataSet) {
