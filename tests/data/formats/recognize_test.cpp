@@ -112,6 +112,18 @@ TEST_F(Recognize, RoboflowsYamlWhosePlacesBeginOneFolderTooHigh) {
   EXPECT_TRUE(contains(message(options, Split::test), "does not exist"));
 }
 
+TEST_F(Recognize, PlacesThatBeginTooHighAreNotThoseOfAnotherFolder) {
+  yolo("exports/robo/train/images/a.jpg", "exports/robo/train/labels/a.txt");
+  yolo("others/train/images/b.jpg", "others/train/labels/b.txt");
+  fs::create_directories(data_.root() / "others/work");
+  data_.text("exports/robo/data.yaml", "train: ../train/images\nnames: [bolt]\n");
+  const fs::path before = fs::current_path();
+  fs::current_path(data_.root() / "others/work");
+  const DataOptions options = recognized("exports/robo/data.yaml").options;
+  fs::current_path(before);
+  EXPECT_EQ(options.train, "train/images");
+}
+
 TEST_F(Recognize, UltralyticsYamlWithAListOfPlaces) {
   yolo("a/images/x.jpg", "a/labels/x.txt");
   yolo("b/images/y.jpg", "b/labels/y.txt");
