@@ -253,6 +253,13 @@ TEST_F(Tools, CreateMl) {
   for (const Split split : {Split::train, Split::val})
     expect_box(read("createml", {1}, split).images[0].annotations[0], 0, 40, 35, 60, 45);
   data_.text("train/_annotations.createml.json",
+             R"([{"imagefilename": "a.jpg", "annotation": [{"label": "cat",
+      "coordinates": {"x": 50, "y": 40, "width": 20, "height": 10}}]}])");
+  expect_box(read("createml", {1}).images[0].annotations[0], 0, 40, 35, 60, 45);
+  data_.text("train/_annotations.createml.json", R"([{"image": "a.jpg", "objects": [{"label": "cat"}]}])");
+  EXPECT_TRUE(contains(message(data_.options("createml", "train/_annotations.createml.json", {"cat"})),
+                       "[0]: an entry needs the list of its 'annotations'"));
+  data_.text("train/_annotations.createml.json",
              R"([{"image": "a.jpg", "annotations": [{"label": "cat"}]}])");
   EXPECT_TRUE(contains(message(data_.options("createml", "train/_annotations.createml.json", {"cat"})),
                        "[0]: an object needs a 'label' and 'coordinates'"));
