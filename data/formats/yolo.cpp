@@ -240,26 +240,33 @@ ClassNames names_in_root(const fs::path& root) {
   return first_names(candidates);
 }
 
-/// The list near a split's images; none where there is no such file.
-ClassNames names_near(const std::vector<fs::path>& images) {
-  if (images.empty()) return {};
+/// The list near a split's first image; none where there is no such file.
+ClassNames names_near(const fs::path& image) {
+  if (image.empty()) return {};
   std::vector<fs::path> candidates;
-  const fs::path beside = images.front().parent_path(), labels = parallel_label(images.front()).parent_path();
+  const fs::path beside = image.parent_path(), labels = parallel_label(image).parent_path();
   for (const fs::path& folder : {beside, labels, labels.parent_path()}) {
     for (const char* name : {"classes.txt", "_darknet.labels"}) candidates.push_back(folder / name);
   }
   return first_names(candidates);
 }
 
-/// The list near train's images. Train may be elsewhere where only another split is read.
-ClassNames names_near_train(const DataOptions& options, const fs::path& root) {
-  ProblemLog ignored(true);  // they are reported when train is read
+/// The first image of train, found without all that reading it does. Train may not be there where another split is read.
+fs::path first_of_train(const DataOptions& options, const fs::path& root) {
   std::error_code failed;
   for (const std::string& path : listed_places(options.train)) {
     const fs::path place = find_below(path, {root});
     if (!fs::exists(place, failed)) continue;
-    const std::vector<fs::path> images = read_images(place, options, ignored);
-    if (!images.empty()) return names_near(images);
+    std::vector<fs::path> images;
+    if (fs::is_directory(place, failed)) {
+      images = images_below(place);
+    } else if (!is_tar_name(place)) {
+      const std::vector<TextLine> lines = read_lines(place, most_list_bytes);
+      if (!lines.empty()) images = {find_listed(lines[0].text, place, options)};
+    }
+    ProblemLog ignored(true);
+    if (images.empty()) images = read_images(place, options, ignored);
+    if (!images.empty()) return images[0];
   }
   return {};
 }
@@ -418,9 +425,9 @@ std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, 
   ClassNames of_all = options.names.empty() ? names_in_root(root) : ClassNames();
   if (!options.names.empty() || !of_all.names().empty())
     return open_text_labels(std::move(images), names_of_ids(options, of_all));
-  ClassNames own = names_near(images);
+  const ClassNames own = names_near(images.empty() ? fs::path() : images[0]);
   const bool of_other = split != Split::train && !options.train.empty();
-  const ClassNames train = of_other ? names_near_train(options, root) : ClassNames();
+  const ClassNames train = of_other ? names_near(first_of_train(options, root)) : ClassNames();
   if (train.names().empty()) return open_text_labels(std::move(images), names_of_ids(options, own));
   ClassNames of_train = names_of_ids(options, train);
   ClassNames ids = own.names().empty() ? of_train : by_name(own, train, of_train, options.root);

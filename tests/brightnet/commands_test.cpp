@@ -61,7 +61,8 @@ TEST_F(Commands, WriteWhatTheyAreAskedFor) {
 
 TEST_F(Commands, BothPartsOfAFoldAreWritten) {
   const SmallRun twenty(20, 1);
-  const Configuration folded{.config = twenty.config().string(), .settings = {"data.fold=1/5", "data.val=\"\""}};
+  const Configuration folded{.config = twenty.config().string(),
+                             .settings = {"data.fold=1/5", "data.val=\"\""}};
   convert_data(folded, "yolo", twenty.folder() / "yolo");
   shard_data(folded, twenty.folder() / "shards", 1'000'000);
   for (const char* name : {"yolo", "shards"}) {
