@@ -18,6 +18,7 @@
 #include "data/formats/format.h"
 #include "data/formats/layout.h"
 #include "data/formats/places.h"
+#include "data/formats/yolo_names.h"
 #include "data/image/read_image.h"
 #include "data/image/stored_file.h"
 
@@ -195,11 +196,10 @@ void report_unused_labels(const fs::path& folder, const FolderFiles& files, Prob
 
 class TextLabels : public LabelSource {
  public:
-  /// `classes`: the names of the ids; `of_train`: the names of all splits, in the order of train's.
-  TextLabels(std::vector<fs::path> images, ClassNames classes, ClassNames of_train)
-      : images_(std::move(images)), classes_(std::move(classes)), of_train_(std::move(of_train)) {}
+  TextLabels(std::vector<fs::path> images, YoloNames names)
+      : images_(std::move(images)), names_(std::move(names)) {}
 
-  std::vector<std::string> classes() const override { return of_train_.names(); }
+  std::vector<std::string> classes() const override { return names_.classes.names(); }
   size_t size() const override { return images_.size(); }
 
   LabelledImage image(size_t index, ProblemLog& log) const override {
@@ -208,8 +208,9 @@ class TextLabels : public LabelSource {
     out.relative = true;
     const LabelFile labels = label_file(out.file);
     if (!has_labels(labels, out, log)) return out;
+    const ClassNames& ids = names_.of(out.file);
     for (const TextLine& line : label_lines(labels.path)) {
-      if (auto box = parse_line(line.text, at_line(labels.path, line.number), classes_, log))
+      if (auto box = parse_line(line.text, at_line(labels.path, line.number), ids, log))
         out.boxes.push_back(std::move(*box));
     }
     return out;
@@ -217,73 +218,8 @@ class TextLabels : public LabelSource {
 
  private:
   std::vector<fs::path> images_;
-  ClassNames classes_, of_train_;
+  YoloNames names_;
 };
-
-/// The names in the first of these files that lists any.
-ClassNames first_names(const std::vector<fs::path>& candidates) {
-  std::error_code failed;
-  for (const auto& file : candidates) {
-    if (!fs::is_regular_file(file, failed)) continue;
-    ClassNames names =
-        file.extension() == ".yaml" ? names_in_yaml(YamlDocument::load(file).root()) : read_names_file(file);
-    if (!names.names().empty()) return names;
-  }
-  return {};
-}
-
-/// The list of the whole data set; none where its root has no such file.
-ClassNames names_in_root(const fs::path& root) {
-  std::vector<fs::path> candidates;
-  for (const char* name : {"data.yaml", "dataset.yaml", "classes.txt", "obj.names"})
-    candidates.push_back(root / name);
-  return first_names(candidates);
-}
-
-/// The list near a split's first image; none where there is no such file.
-ClassNames names_near(const fs::path& image) {
-  if (image.empty()) return {};
-  std::vector<fs::path> candidates;
-  const fs::path beside = image.parent_path(), labels = parallel_label(image).parent_path();
-  for (const fs::path& folder : {beside, labels, labels.parent_path()}) {
-    for (const char* name : {"classes.txt", "_darknet.labels"}) candidates.push_back(folder / name);
-  }
-  return first_names(candidates);
-}
-
-/// The first image of train, found without all that reading it does. Train may not be there where another split is read.
-fs::path first_of_train(const DataOptions& options, const fs::path& root) {
-  std::error_code failed;
-  for (const std::string& path : listed_places(options.train)) {
-    const fs::path place = find_below(path, {root});
-    if (!fs::exists(place, failed)) continue;
-    std::vector<fs::path> images;
-    if (fs::is_directory(place, failed)) {
-      images = images_below(place);
-    } else if (!is_tar_name(place)) {
-      const std::vector<TextLine> lines = read_lines(place, most_list_bytes);
-      if (!lines.empty()) images = {find_listed(lines[0].text, place, options)};
-    }
-    ProblemLog ignored(true);
-    if (images.empty()) images = read_images(place, options, ignored);
-    if (!images.empty()) return images[0];
-  }
-  return {};
-}
-
-/// What train calls the ids of another split, whose own list may have the names in another order: labelImg writes one
-/// into each folder, in the order in which it met the classes. A name that train lacks stays, and is an error where a
-/// label has it.
-ClassNames by_name(const ClassNames& own, const ClassNames& own_of_train, const ClassNames& of_train,
-                   const std::string& where) {
-  std::vector<std::string> names = own.names();
-  const std::vector<std::string>& train = own_of_train.names();
-  for (std::string& name : names) {
-    const auto id = static_cast<size_t>(std::find(train.begin(), train.end(), name) - train.begin());
-    if (id < std::min(train.size(), of_train.names().size())) name = of_train.names()[id];
-  }
-  return ClassNames(std::move(names), where);
-}
 
 /// Whether data.classes chooses from the data set's own names. It does not where it has none of them, or all and more.
 bool chooses_from(const std::vector<std::string>& own, const DataOptions& options) {
@@ -412,8 +348,7 @@ std::vector<fs::path> read_images(const fs::path& place, const DataOptions& opti
 }
 
 std::unique_ptr<LabelSource> open_text_labels(std::vector<fs::path> images, ClassNames classes) {
-  ClassNames of_train = classes;
-  return std::make_unique<TextLabels>(std::move(images), std::move(classes), std::move(of_train));
+  return std::make_unique<TextLabels>(std::move(images), YoloNames{std::move(classes)});
 }
 
 std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, ProblemLog& log) {
@@ -422,16 +357,8 @@ std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, 
   for (const fs::path& place : split_places(options, split, {root})) {
     for (fs::path& image : read_images(place, options, log)) images.push_back(std::move(image));
   }
-  ClassNames of_all = options.names.empty() ? names_in_root(root) : ClassNames();
-  if (!options.names.empty() || !of_all.names().empty())
-    return open_text_labels(std::move(images), names_of_ids(options, of_all));
-  const ClassNames own = names_near(images.empty() ? fs::path() : images[0]);
-  const bool of_other = split != Split::train && !options.train.empty();
-  const ClassNames train = of_other ? names_near(first_of_train(options, root)) : ClassNames();
-  if (train.names().empty()) return open_text_labels(std::move(images), names_of_ids(options, own));
-  ClassNames of_train = names_of_ids(options, train);
-  ClassNames ids = own.names().empty() ? of_train : by_name(own, train, of_train, options.root);
-  return std::make_unique<TextLabels>(std::move(images), std::move(ids), std::move(of_train));
+  YoloNames names = find_yolo_names(options, split, images);
+  return std::make_unique<TextLabels>(std::move(images), std::move(names));
 }
 
 DatasetFormat yolo_format() {

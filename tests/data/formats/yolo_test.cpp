@@ -214,8 +214,27 @@ TEST(Yolo, EachSplitsIdsAreThoseOfItsOwnListAndTheClassesAreTrains) {
   data.text("labels/val/classes.txt", "dog\nbird\n");
   EXPECT_TRUE(contains(message(options, Split::val), "class 'bird' is not one of the 2 classes"));
   EXPECT_TRUE(contains(message(options, Split::val), "labels/val/a.txt:2"));
+  // As `data split` mixes them.
+  data.text("list.txt", "images/train/a.jpg\nimages/val/a.jpg\n");
+  const Dataset mixed = read_dataset(data.options("yolo", "list.txt", {}), Split::train);
+  EXPECT_EQ(mixed.classes, (std::vector<std::string>{"cat", "dog", "bird"}));
+  EXPECT_EQ(mixed.images.at(0).annotations.at(0).class_id, 0);
+  EXPECT_EQ(mixed.images.at(1).annotations.at(0).class_id, 1);
+  EXPECT_EQ(mixed.images.at(1).annotations.at(1).class_id, 2);
   options.train = "images/elsewhere";
   EXPECT_EQ(read_dataset(options, Split::val).classes, (std::vector<std::string>{"dog", "bird"}));
+}
+
+TEST(Yolo, ClassNamesInTheCurrentFolderAreOfOtherData) {
+  const DatasetFolder data;
+  data.image("pictures/a.jpg");
+  data.text("pictures/a.txt", one_box);
+  data.text("here/classes.txt", "car\n");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(data.root() / "here");
+  const std::string said = message(data.options("yolo", "pictures", {}));
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(contains(said, "names of the classes are not known"));
 }
 
 }  // namespace
