@@ -137,10 +137,11 @@ constexpr WrittenLabels labels_of(WrittenFormat format) {
   return {};
 }
 
+/// Without a `path`: all places are below the folder of the YAML, which may be moved as a whole.
 void write_data_yaml(const std::vector<std::string>& classes, const std::vector<Split>& splits,
                      const fs::path& folder, std::string_view above) {
   YAML::Emitter yaml;
-  yaml << YAML::BeginMap << YAML::Key << "path" << YAML::Value << fs::absolute(folder).string();
+  yaml << YAML::BeginMap;
   for (const Split split : splits)
     yaml << YAML::Key << std::string(enum_name(split)) << YAML::Value
          << fmt::format("{}{}", above, enum_name(split));

@@ -7,7 +7,8 @@
 //
 // data.train, data.val or data.test is the JSON file. Images are looked for below data.root, its folders
 // images, train/val/test, and train2017 for an instances_train2017.json (also below images), and beside the
-// JSON: the first folder that holds one of the first hundred is the folder of all. Without data.classes the
+// JSON: the first folder that holds one of the first hundred is the folder of all. Where the JSON is not below data.root,
+// the same folders below its own (the one above annotations/) come first. Without data.classes the
 // names come from the train split's file for all splits.
 #include <algorithm>
 #include <unordered_map>
@@ -48,11 +49,14 @@ fs::path find_image_folder(const std::vector<LabelledImage>& images, const Paths
   std::string subset = paths.json.stem().string();
   if (const size_t underscore = subset.rfind('_'); underscore != std::string::npos)
     subset.erase(0, underscore + 1);
-  const fs::path& root = paths.root;
   const fs::path split = enum_name(paths.split);
-  const fs::path candidates[] = {root / subset,           root / "images" / subset, root / split,
-                                 root / "images" / split, root / "images",          root,
-                                 paths.json.parent_path()};
+  std::vector<fs::path> candidates;
+  for (const fs::path& root : image_roots(paths.json, paths.root)) {
+    for (const fs::path& folder : {root / subset, root / "images" / subset, root / split,
+                                   root / "images" / split, root / "images", root})
+      candidates.push_back(folder);
+  }
+  candidates.push_back(paths.json.parent_path());
   constexpr size_t enough = 100;
   for (const auto& folder : candidates) {
     for (size_t i = 0; i < std::min(enough, images.size()); ++i) {
@@ -60,7 +64,7 @@ fs::path find_image_folder(const std::vector<LabelledImage>& images, const Paths
       if (fs::exists(find_below(images[i].file.string(), {folder}), failed)) return folder;
     }
   }
-  return root;
+  return paths.root;
 }
 
 bool numbers(const Json& list) {
@@ -78,6 +82,8 @@ bool written_box(const Json& annotation, LabelledBox& box, const std::string& wh
   box.y1 = corners[1];
   box.x2 = box.x1 + corners[2].get<double>();
   box.y2 = box.y1 + corners[3].get<double>();
+  box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
+  box.rotate(json_number(json_member(annotation, "attributes"), "rotation").value_or(0));
   return true;
 }
 

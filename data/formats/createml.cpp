@@ -2,7 +2,8 @@
 //
 //   [{"image": "a.jpg", "annotations": [{"label": "cat", "coordinates": {"x": 50, "y": 40, "width": 20, "height": 10}}]}]
 //
-// where x and y are the object's centre, in pixels. Roboflow exports it too (_annotations.createml.json).
+// where x and y are the object's centre, in pixels. Roboflow exports it too (_annotations.createml.json). Other writers
+// call the keys `imagefilename` and `annotation`.
 //
 // data.train, data.val or data.test is the file; images lie beside it or below data.root.
 #include <fmt/format.h>
@@ -54,9 +55,16 @@ std::unique_ptr<LabelSource> open_createml(const DataOptions& options, Split spl
       log.add(Kind::malformed_label, where, "an entry needs an 'image', the name of its file");
       continue;
     }
+    const char* key = document[i].contains("annotations") ? "annotations" : "annotation";
+    const Json& objects = json_member(document[i], key);
+    if (!objects.is_array()) {
+      log.add(Kind::malformed_label, where, "an entry needs the list of its 'annotations'",
+              "Of an image without objects it is empty.");
+      continue;
+    }
     LabelledImage& image = images.emplace_back();
     image.file = find_below(name, {file.parent_path(), options.root});
-    for (const Json& object : json_member(document[i], "annotations")) {
+    for (const Json& object : objects) {
       if (auto box = parse_object(object, where, log)) image.boxes.push_back(std::move(*box));
     }
   }

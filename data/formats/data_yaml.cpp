@@ -120,8 +120,9 @@ class UltralyticsYaml {
     std::vector<std::string> spellings{text};
     if (text.starts_with("../") || text.starts_with("..\\")) spellings.push_back(text.substr(3));
     std::error_code failed;
-    for (const std::string& spelling : spellings) {
-      for (const fs::path& folder : {folder_, yaml_folder_, fs::current_path()}) {
+    // A whole folder before the next: what is one above the current folder may be of other data.
+    for (const fs::path& folder : {folder_, yaml_folder_, fs::current_path()}) {
+      for (const std::string& spelling : spellings) {
         const fs::path path = find_below(spelling, {folder});
         if (fs::exists(path, failed)) return path.has_filename() ? path : path.parent_path();
       }

@@ -51,6 +51,7 @@ std::optional<LabelledBox> parse_annotation(const Json& annotation, const std::v
     box.enclose(std::array{corners[0], corners[0] + corners[1]});
     box.outline = Outline::box;
     box.empty = !(corners[1].x > 0 && corners[1].y > 0);
+    box.rotate(json_number(json_member(annotation, "attributes"), "rotation").value_or(0));
   } else if (type == "polygon" || type == "polyline") {
     const auto points = json_points(json_member(annotation, "points"));
     if (points.empty()) return malformed("a polygon's 'points' are not pairs of numbers");
@@ -77,6 +78,12 @@ std::unique_ptr<LabelSource> open_datumaro(const DataOptions& options, Split spl
   const Json document = read_json(file);
   const std::vector<std::string> own = labels_of(document, file);
   const fs::path subset = file.stem();
+  std::vector<fs::path> folders;
+  for (const fs::path& place : image_roots(file, root)) {
+    for (const fs::path& folder : {place / "images" / subset, place / "images", place, place / subset})
+      folders.push_back(folder);
+  }
+  folders.push_back(file.parent_path());
   std::vector<LabelledImage> images;
   for (const Json& item : json_member(document, "items")) {
     const std::string where = fmt::format("{}: '{}'", file.string(), json_text(item, "id"));
@@ -87,8 +94,7 @@ std::unique_ptr<LabelSource> open_datumaro(const DataOptions& options, Split spl
       continue;
     }
     LabelledImage& image = images.emplace_back();
-    image.file = find_below(
-        name, {root / "images" / subset, root / "images", root, root / subset, file.parent_path()});
+    image.file = find_below(name, folders);
     if (const auto size = json_points(json_member(media, "size")); size.size() == 1)
       image.declared = json_size(size[0].y, size[0].x);
     for (const Json& annotation : json_member(item, "annotations")) {

@@ -118,6 +118,13 @@ fs::path json_of_split(const DataOptions& options, Split split) {
   return file;
 }
 
+std::vector<fs::path> image_roots(const fs::path& json, const fs::path& root) {
+  const fs::path folder = fs::absolute(json).lexically_normal().parent_path();
+  const fs::path relative = folder.lexically_relative(fs::absolute(root).lexically_normal());
+  if (!relative.empty() && *relative.begin() != "..") return {root};
+  return {folder.filename() == "annotations" ? folder.parent_path() : folder, root};
+}
+
 namespace {
 
 /// The file of a folder's training images.

@@ -4,14 +4,15 @@
 //    "imageWidth": 640, "imageHeight": 480}
 //
 // beside it or in the folder labels, annotations or json in the place of images. A file of another name belongs to the
-// image in its imagePath. Rectangles are two corners, circles their centre and a point; other outlines are read as the
-// boxes around them, and a single point is no object with a place.
+// image in its imagePath, also where a file lists the images. Rectangles are two corners, circles their centre and a
+// point; other outlines are read as the boxes around them, and a single point is no object with a place.
 //
 // data.train, data.val or data.test is a folder of images or a file that lists them.
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -92,43 +93,94 @@ void read_shapes(const fs::path& labels, LabelledImage& image, ProblemLog& log) 
   }
 }
 
-/// The labels of a folder that no image has the name of, by the image that they name; the others are reported.
-std::unordered_map<std::string, fs::path> match_by_image_path(const FolderFiles& files, ProblemLog& log) {
-  std::set<std::string> taken;
-  std::unordered_map<std::string, fs::path> lacking, renamed;  // by name
+/// The image that a file of labels names, from the file's folder; it may have been renamed since, or never have been here.
+fs::path image_path_of(const fs::path& file) {
+  std::string name;
+  try {
+    name = json_text(read_labels(file), "imagePath");
+  } catch (const InputError&) {  // broken, and of no image
+  }
+  std::replace(name.begin(), name.end(), '\\', '/');
+  return (file.parent_path() / name).lexically_normal();
+}
+
+/// The labels that no image has the name of, by the image that they name: by its path or, where there is none of this
+/// path, by the name that only one image without labels has. The others are reported to `unused`, if it is given.
+std::unordered_map<std::string, fs::path> match_by_image_path(const FolderFiles& files, ProblemLog* unused) {
+  std::set<std::string> taken, lacking;
+  std::unordered_map<std::string, std::vector<std::string>> by_name;
   for (const fs::path& image : files.images) {
     const LabelFile labels = label_file(image);
     taken.insert(labels.path.string());
-    if (!labels.found) lacking.emplace(image.filename().string(), image);
+    if (labels.found) continue;
+    lacking.insert(image.string());
+    by_name[image.filename().string()].push_back(image.string());
   }
+  std::unordered_map<std::string, fs::path> renamed;
+  std::vector<std::pair<fs::path, fs::path>> elsewhere;  // and what they name
+  const auto give = [&](const std::string& image, const fs::path& file) {
+    const bool given = !image.empty() && renamed.emplace(image, file).second;
+    if (!given && unused) unused->add(Kind::unused_labels, file.string(), "");
+  };
   for (const fs::path& file : files.others) {
     if (taken.contains(file.string()) || !is_labelme(file)) continue;
-    ProblemLog ignored(true);
-    std::string name;
-    try {
-      name = json_text(read_labels(file), "imagePath");
-    } catch (const InputError&) {  // broken, and of no image
+    const fs::path named = image_path_of(file);
+    if (lacking.contains(named.string())) {
+      give(named.string(), file);
+    } else {
+      elsewhere.emplace_back(file, named);
     }
-    std::replace(name.begin(), name.end(), '\\', '/');
-    const auto image = lacking.find(fs::path(name).filename().string());
-    if (image == lacking.end() || !renamed.emplace(image->second.string(), file).second)
-      log.add(Kind::unused_labels, file.string(), "");
+  }
+  for (const auto& [file, named] : elsewhere) {
+    const std::vector<std::string>& images = by_name[named.filename().string()];
+    std::error_code failed;
+    give(images.size() == 1 && !fs::exists(named, failed) ? images[0] : "", file);
   }
   return renamed;
+}
+
+/// The folders of listed images, with all their images: labels may be of one that is not listed.
+FolderFiles files_beside(const std::vector<fs::path>& listed) {
+  std::set<fs::path> folders;
+  for (const fs::path& image : listed) folders.insert(image.parent_path());
+  FolderFiles files;
+  std::error_code failed;
+  for (const fs::path& folder : folders) {
+    for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, failed)) {
+      const fs::path file = folder / entry.path().filename();
+      if (is_image_name(file)) files.images.push_back(file);
+      if (file.extension() == ".json" && !is_clutter(file)) files.others.push_back(file);
+    }
+  }
+  std::sort(files.others.begin(), files.others.end());
+  return files;
+}
+
+/// `renamed`: labels that have another name than their image.
+std::unique_ptr<LabelSource> labels_beside(std::vector<fs::path> images,
+                                           std::unordered_map<std::string, fs::path> renamed) {
+  const auto find = [renamed = std::move(renamed)](const fs::path& image) {
+    const auto other = renamed.find(image.string());
+    return other == renamed.end() ? label_file(image) : find_label_file({other->second});
+  };
+  return std::make_unique<LabelsBesideImages>(std::move(images), find, read_shapes);
 }
 
 std::unique_ptr<LabelSource> open_labelme(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path place = split_place(options, split, {data_root(options)});
   std::error_code failed;
-  if (!fs::is_directory(place, failed))
-    return std::make_unique<LabelsBesideImages>(read_image_list(place, options), label_file, read_shapes);
+  if (!fs::is_directory(place, failed)) {
+    std::vector<fs::path> images = read_image_list(place, options);
+    const bool lack = std::any_of(images.begin(), images.end(),
+                                  [](const fs::path& image) { return !label_file(image).found; });
+    std::unordered_map<std::string, fs::path> renamed;
+    if (lack) renamed = match_by_image_path(files_beside(images), nullptr);
+    return labels_beside(std::move(images), std::move(renamed));
+  }
   FolderFiles files = files_below(place);
   report_unknown_endings(files, label_file, log);
-  const auto find = [renamed = match_by_image_path(files, log)](const fs::path& image) {
-    const auto other = renamed.find(image.string());
-    return other == renamed.end() ? label_file(image) : find_label_file({other->second});
-  };
-  return std::make_unique<LabelsBesideImages>(std::move(files.images), find, read_shapes);
+  auto renamed = match_by_image_path(files, &log);
+  return labels_beside(std::move(files.images), std::move(renamed));
 }
 
 std::string recognize_labelme(const fs::path& place, DataOptions& options) {

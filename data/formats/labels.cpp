@@ -1,6 +1,7 @@
 #include "data/formats/labels.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -104,6 +105,19 @@ void LabelledBox::enclose(std::span<const cv::Point2d> points) {
   const bool closed = points.size() > 1 && points.front() == points.back();
   outline = outline_of(points.first(points.size() - closed), *this);
   empty = !(x2 > x1 && y2 > y1);
+}
+
+void LabelledBox::rotate(double degrees) {
+  constexpr double degree = CV_PI / 180;
+  if (empty || degrees == 0 || !std::isfinite(degrees)) return;
+  const double sine = std::sin(degrees * degree), cosine = std::cos(degrees * degree);
+  const cv::Point2d centre((x1 + x2) / 2, (y1 + y2) / 2);
+  std::array corners{cv::Point2d(x1, y1), cv::Point2d(x2, y1), cv::Point2d(x2, y2), cv::Point2d(x1, y2)};
+  for (cv::Point2d& corner : corners) {
+    const cv::Point2d from = corner - centre;
+    corner = centre + cv::Point2d(cosine * from.x - sine * from.y, sine * from.x + cosine * from.y);
+  }
+  enclose(corners);
 }
 
 ClassNames::ClassNames(std::vector<std::string> names, const std::string& where) : names_(std::move(names)) {

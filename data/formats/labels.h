@@ -37,6 +37,8 @@ struct LabelledBox {
 
   /// Sets the corners to those of the upright box around the points, and the outline.
   void enclose(std::span<const cv::Point2d> points);
+  /// Turns it about its centre, as CVAT writes rotated rectangles: unturned, with an attribute `rotation` in degrees.
+  void rotate(double degrees);
 };
 
 /// Where an image's labels are.

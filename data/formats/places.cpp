@@ -69,12 +69,13 @@ fs::path data_root(const DataOptions& options) {
 
 fs::path find_listed(const std::string& path, const fs::path& file, const DataOptions& options) {
   const fs::path folder = file.parent_path();
-  const fs::path found = find_below(path, {options.root, folder, ".", folder.parent_path()});
   constexpr std::string_view prefix = "data/";
-  std::error_code failed;
-  if (!path.starts_with(prefix) || fs::exists(found, failed)) return found;
-  const fs::path beside = find_below(path.substr(prefix.size()), {folder});
-  return fs::exists(beside, failed) ? beside : found;
+  if (path.starts_with(prefix)) {
+    std::error_code failed;
+    const fs::path beside = find_below(path.substr(prefix.size()), {folder});
+    if (fs::exists(beside, failed)) return beside;
+  }
+  return find_below(path, {options.root, folder, ".", folder.parent_path()});
 }
 
 std::vector<fs::path> read_image_list(const fs::path& list, const DataOptions& options) {

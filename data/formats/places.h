@@ -30,7 +30,8 @@ std::vector<std::filesystem::path> split_places(const DataOptions& options, Spli
 std::filesystem::path data_root(const DataOptions& options);
 
 /// A file that another one names. A relative path starts at data.root, at that file's own folder, the folder above it,
-/// or the current folder: the first where it exists. One that begins with data/ may lie beside the file, as CVAT's do.
+/// or the current folder: the first where it exists. One that begins with data/ is looked for beside the file before all
+/// of these: CVAT's exports have no such folder, and one nearby is of other data.
 std::filesystem::path find_listed(const std::string& path, const std::filesystem::path& file,
                                   const DataOptions& options);
 

@@ -6,7 +6,8 @@
 //
 // data.train, data.val or data.test is a list of names, as it stands or below ImageSets/Main (a second
 // column, the flag of VOC's lists by class, is ignored; a line may also be the absolute path of an image), or
-// a folder of images with the XML files beside them, in Annotations or in annotations. Without data.classes the classes are
+// a folder of images with the XML files beside them, in Annotations or in annotations, where they may lie in the same
+// folders as the images. Without data.classes the classes are
 // all names in train and val, sorted.
 #include <unordered_map>
 
@@ -63,6 +64,10 @@ std::optional<LabelledBox> parse_object(const pugi::xml_node& object, const VocD
   box.y1 = values[1] - 1;
   box.x2 = values[2];
   box.y2 = values[3];
+  for (const auto& attribute : object.child("attributes").children("attribute")) {
+    if (text_of(attribute.child("name")) == "rotation")
+      box.rotate(parse_number(text_of(attribute.child("value"))).value_or(0));
+  }
   return box;
 }
 
@@ -108,7 +113,7 @@ VocEntry entry_of_line(const std::string& line, const fs::path& root) {
   const fs::path path(line);
   std::error_code failed;
   if (path.is_absolute() && is_image_name(path) && fs::exists(path, failed))
-    return {path.stem().string(), path};
+    return entry_of_image(path, root);
   return {name_of_line(line, root), {}};
 }
 
@@ -123,13 +128,18 @@ std::vector<VocEntry> read_entries(const DataOptions& options, Split split, Prob
   std::vector<VocEntry> entries;
   if (fs::is_directory(path, failed)) {
     const FolderFiles files = files_below(path);
-    const auto entry = [](const fs::path& file) { return VocEntry{file.stem().string(), file}; };
+    const auto entry = [&](const fs::path& file) { return entry_of_image(file, root); };
     report_unknown_endings(
         files, [&](const fs::path& file) { return voc_labels(entry(file), root); }, log);
     for (const auto& image : files.images) entries.push_back(entry(image));
+    mark_ambiguous(entries, {});
   } else {
     for (const TextLine& line : read_lines(path, most_list_bytes))
       entries.push_back(entry_of_line(line.text, root));
+    const bool any_path = std::any_of(entries.begin(), entries.end(),
+                                      [](const VocEntry& entry) { return !entry.image.empty(); });
+    const bool images = any_path && fs::is_directory(root / "JPEGImages", failed);
+    mark_ambiguous(entries, images ? images_below(root / "JPEGImages") : std::vector<fs::path>());
   }
   match_by_filename(entries, fs::is_directory(path, failed), options, split, log);
   return entries;
@@ -213,7 +223,7 @@ std::string recognize_voc(const fs::path& place, DataOptions& options) {
     return "a Pascal VOC folder";
   }
   const auto labelled = [&](const fs::path& image) {
-    return voc_labels({image.stem().string(), image}, root).found;
+    return voc_labels(entry_of_image(image, root), root).found;
   };
   const auto good = [&](const fs::path& folder) { return any_image(folder, labelled); };
   const bool split = take_splits(

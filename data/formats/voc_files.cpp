@@ -1,6 +1,7 @@
 #include "data/formats/voc_files.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -54,13 +55,53 @@ std::string filename_of(const pugi::xml_node& annotation) {
   return fs::path(name).filename().string();
 }
 
+namespace {
+
+/// JPEGImages/cam1/1.jpg below the root: JPEGImages/cam1/1 and cam1/1.
+std::vector<std::string> paths_below(const fs::path& image, const fs::path& root) {
+  const fs::path whole = fs::absolute(image).lexically_normal().replace_extension().lexically_relative(
+      fs::absolute(root / "").lexically_normal().parent_path());
+  if (whole.empty() || *whole.begin() == "..") return {};
+  fs::path without_first;
+  for (auto part = std::next(whole.begin()); part != whole.end(); ++part) without_first /= *part;
+  std::vector<std::string> paths{whole.string()};
+  if (!without_first.empty()) paths.push_back(without_first.string());
+  return paths;
+}
+
+}  // namespace
+
+VocEntry entry_of_image(const fs::path& image, const fs::path& root) {
+  return {.name = image.stem().string(), .image = image, .paths = paths_below(image, root)};
+}
+
+void mark_ambiguous(std::vector<VocEntry>& entries, const std::vector<fs::path>& more) {
+  std::unordered_map<std::string, std::set<fs::path>> by_stem;
+  for (const VocEntry& entry : entries) by_stem[entry.name].insert(entry.image);
+  for (const fs::path& image : more) by_stem[image.stem().string()].insert(image);
+  for (VocEntry& entry : entries) {
+    std::set<std::string> different;  // one image may have several paths, by links
+    const std::set<fs::path>& paths = by_stem[entry.name];
+    if (entry.image.empty() || paths.size() == 1) continue;
+    for (const fs::path& path : paths) {
+      if (!path.empty()) different.insert(without_extension(real_path(path)));
+    }
+    entry.ambiguous = different.size() > 1;
+  }
+}
+
 LabelFile voc_labels(const VocEntry& entry, const fs::path& root) {
   if (!entry.labels.empty()) return find_label_file({entry.labels});
   fs::path beside = entry.image;
   if (!beside.empty()) beside.replace_extension(".xml");
-  const std::string file = entry.name + ".xml";
-  return find_label_file({beside, (root / "Annotations" / file).lexically_normal(),
-                          (root / "annotations" / file).lexically_normal()});
+  std::vector<fs::path> places{beside};
+  std::vector<std::string> names = entry.paths;
+  if (!entry.ambiguous) names.push_back(entry.name);
+  for (const std::string& name : names) {
+    for (const char* shared : {"Annotations", "annotations"})
+      places.push_back((root / shared / (name + ".xml")).lexically_normal());
+  }
+  return find_label_file(places);
 }
 
 namespace {
@@ -78,6 +119,9 @@ class VocFolders {
     std::error_code failed;
     for (const fs::path& folder : beside_) {
       for (const auto& file : fs::directory_iterator(folder, failed)) add(file.path());
+    }
+    if (fs::is_directory(root_ / "JPEGImages", failed)) {  // a list may leave some of them out
+      for (const fs::path& image : images_below(root_ / "JPEGImages")) add(image);
     }
     for (const Split other : given_splits(options)) {  // Annotations/ may be that of all splits
       if (other == split || listed_places(options.place(other)).size() != 1) continue;
@@ -101,8 +145,11 @@ class VocFolders {
     }
     for (const char* shared : {"Annotations", "annotations"}) {
       if (beside_.contains((root_ / shared).lexically_normal())) continue;
-      for (const fs::path& file : files_in((root_ / shared).lexically_normal(), ".xml")) {
-        if (!stems_.contains(file.stem().string())) found.push_back(file);
+      std::error_code failed;
+      const fs::path folder = (root_ / shared).lexically_normal();
+      if (!fs::is_directory(folder, failed)) continue;
+      for (const fs::path& file : files_below(folder).others) {
+        if (file.extension() == ".xml" && !has_image(file, folder)) found.push_back(file);
       }
     }
     return found;
@@ -116,14 +163,46 @@ class VocFolders {
  private:
   void add(const fs::path& file) {
     if (!is_image_name(file)) return;
-    images_.insert(without_extension(file.lexically_normal()));
-    stems_.insert(file.stem().string());
+    const std::string image = without_extension(file.lexically_normal());
+    images_.insert(image);
+    by_stem_[file.stem().string()].insert(image);
+    for (std::string& path : paths_below(file, root_)) paths_.insert(std::move(path));
+  }
+  /// Whether voc_labels() gives an XML of Annotations/ to an image.
+  bool has_image(const fs::path& xml, const fs::path& annotations) const {
+    const fs::path name = xml.lexically_relative(annotations);
+    if (paths_.contains(without_extension(name))) return true;
+    const auto images = by_stem_.find(xml.stem().string());
+    return !name.has_parent_path() && images != by_stem_.end() && images->second.size() == 1;
   }
 
   fs::path root_;
   std::set<fs::path> beside_;
-  std::unordered_set<std::string> images_, stems_, of_others_;
+  std::unordered_set<std::string> images_, paths_, of_others_;
+  std::unordered_map<std::string, std::set<std::string>> by_stem_;
 };
+
+/// The one that an XML with its image's name belongs to: beside images one of its folder, elsewhere one of the same folders
+/// as the XML's or the only one. Null where there is none, or several in different folders.
+VocEntry* taker_of(const fs::path& xml, const std::vector<VocEntry*>& named, const VocFolders& folders,
+                   const fs::path& root) {
+  std::vector<VocEntry*> near, same;
+  for (VocEntry* entry : named) {
+    if (!entry->labels.empty()) continue;
+    if (!folders.beside_images(xml) || folder_of(entry->image) == xml.parent_path()) near.push_back(entry);
+  }
+  const std::vector<std::string> own = paths_below(xml, root);
+  for (VocEntry* entry : near) {
+    if (entry->paths.size() == own.size() && !own.empty() &&
+        fs::path(entry->paths.back()).parent_path() == fs::path(own.back()).parent_path())
+      same.push_back(entry);
+  }
+  if (!same.empty()) return same.front();
+  const auto other = [&](const VocEntry* entry) {
+    return folder_of(entry->image) != folder_of(near.front()->image);
+  };
+  return near.empty() || std::any_of(near.begin(), near.end(), other) ? nullptr : near.front();
+}
 
 }  // namespace
 
@@ -148,11 +227,7 @@ void match_by_filename(std::vector<VocEntry>& entries, bool all, const DataOptio
     VocEntry* taker = nullptr;
     for (const std::string& key : {name, fs::path(name).stem().string()}) {
       const auto found = lacking.find(key);
-      if (taker || found == lacking.end()) continue;
-      for (VocEntry* entry : found->second) {
-        const bool near = !folders.beside_images(xml) || folder_of(entry->image) == xml.parent_path();
-        if (!taker && near && entry->labels.empty()) taker = entry;
-      }
+      if (!taker && found != lacking.end()) taker = taker_of(xml, found->second, folders, options.root);
     }
     if (taker) {
       taker->labels = xml;

@@ -40,9 +40,19 @@ struct VocEntry {
   std::string name;
   std::filesystem::path image = {};   ///< empty: found by its name
   std::filesystem::path labels = {};  ///< an XML of another name; empty: found by the entry's name
+  std::vector<std::string> paths =
+      {};                  ///< of an image in folders: from the root, and without its first folder
+  bool ambiguous = false;  ///< an image in another folder has the same name
 };
 
-/// The XML of an entry: beside its image, in Annotations or in annotations.
+/// The entry of an image that a folder or its path names.
+VocEntry entry_of_image(const std::filesystem::path& image, const std::filesystem::path& root);
+
+/// Marks the entries whose name images in several folders have, among the entries' and `more`.
+void mark_ambiguous(std::vector<VocEntry>& entries, const std::vector<std::filesystem::path>& more);
+
+/// The XML of an entry: beside its image, or in Annotations or annotations, there in the same folders as the image or by
+/// its name alone unless that is ambiguous.
 LabelFile voc_labels(const VocEntry& entry, const std::filesystem::path& root);
 
 /// Gives images without an XML of their own name one that has no image of its own name and theirs in <filename>. Of a

@@ -17,6 +17,7 @@
 #include "data/formats/format.h"
 #include "data/formats/layout.h"
 #include "data/formats/places.h"
+#include "data/formats/yolo_names.h"
 #include "data/image/read_image.h"
 #include "data/image/stored_file.h"
 
@@ -192,34 +193,13 @@ void report_unused_labels(const fs::path& folder, const FolderFiles& files, Prob
   }
 }
 
-void read_labels(const fs::path& labels, const ClassNames& classes, LabelledImage& image, ProblemLog& log) {
+void read_labels(const fs::path& labels, const YoloNames& names, LabelledImage& image, ProblemLog& log) {
   image.relative = true;
+  const ClassNames& ids = names.of(image.file);
   for (const TextLine& line : label_lines(labels)) {
-    if (auto box = parse_line(line.text, at_line(labels, line.number), classes, log))
+    if (auto box = parse_line(line.text, at_line(labels, line.number), ids, log))
       image.boxes.push_back(std::move(*box));
   }
-}
-
-/// The data set's own list; none where it has no such file.
-ClassNames find_names(const fs::path& root, const std::vector<fs::path>& images) {
-  std::vector<fs::path> candidates;
-  for (const char* name : {"data.yaml", "dataset.yaml", "classes.txt", "obj.names"})
-    candidates.push_back(root / name);
-  if (!images.empty()) {
-    const fs::path beside = images.front().parent_path(),
-                   labels = parallel_label(images.front()).parent_path();
-    for (const fs::path& folder : {beside, labels, labels.parent_path()}) {
-      for (const char* name : {"classes.txt", "_darknet.labels"}) candidates.push_back(folder / name);
-    }
-  }
-  std::error_code failed;
-  for (const auto& file : candidates) {
-    if (!fs::is_regular_file(file, failed)) continue;
-    ClassNames names =
-        file.extension() == ".yaml" ? names_in_yaml(YamlDocument::load(file).root()) : read_names_file(file);
-    if (!names.names().empty()) return names;
-  }
-  return {};
 }
 
 /// Whether data.classes chooses from the data set's own names. It does not where it has none of them, or all and more.
@@ -348,13 +328,15 @@ std::vector<fs::path> read_images(const fs::path& place, const DataOptions& opti
   return std::move(files.images);
 }
 
+static std::unique_ptr<LabelSource> open_labels(std::vector<fs::path> images, YoloNames names) {
+  std::vector<std::string> all = names.classes.names();
+  const auto read = [names = std::move(names)](const fs::path& labels, LabelledImage& image,
+                                               ProblemLog& log) { read_labels(labels, names, image, log); };
+  return std::make_unique<LabelsBesideImages>(std::move(images), label_file, read, std::move(all));
+}
+
 std::unique_ptr<LabelSource> open_text_labels(std::vector<fs::path> images, ClassNames classes) {
-  std::vector<std::string> names = classes.names();
-  const auto read = [classes = std::move(classes)](const fs::path& labels, LabelledImage& image,
-                                                   ProblemLog& log) {
-    read_labels(labels, classes, image, log);
-  };
-  return std::make_unique<LabelsBesideImages>(std::move(images), label_file, read, std::move(names));
+  return open_labels(std::move(images), YoloNames{std::move(classes)});
 }
 
 std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, ProblemLog& log) {
@@ -363,8 +345,8 @@ std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, 
   for (const fs::path& place : split_places(options, split, {root})) {
     for (fs::path& image : read_images(place, options, log)) images.push_back(std::move(image));
   }
-  ClassNames names = names_of_ids(options, options.names.empty() ? find_names(root, images) : ClassNames());
-  return open_text_labels(std::move(images), std::move(names));
+  YoloNames names = find_yolo_names(options, split, images);
+  return open_labels(std::move(images), std::move(names));
 }
 
 DatasetFormat yolo_format() {

@@ -178,7 +178,9 @@ class TarReader {
       case '7':
       case '\0': {
         const std::string name = std::exchange(next_name_, "");
-        members.push_back({name.empty() ? header.name() : name, from, *size});
+        // Packed with `tar -C FOLDER .`, they begin with "./", which no path that was put in order has.
+        const fs::path own = name.empty() ? header.name() : name;
+        members.push_back({own.lexically_normal().string(), from, *size});
         break;
       }
       default: next_name_.clear();  // folders, links and devices have no bytes

@@ -17,7 +17,7 @@ std::vector<int> starts(int length, int side, float overlap) {
   if (length <= side) return {0};
   const double step = std::max(1.0, side * (1.0 - static_cast<double>(overlap)));
   // Tolerates rounding: tiles that overlap by a thousandth of a pixel less are no reason for one more.
-  const int count = 1 + static_cast<int>(std::ceil((length - side) / step - 1e-3));
+  const int count = std::max(2, 1 + static_cast<int>(std::ceil((length - side) / step - 1e-3)));
   std::vector<int> found;
   for (int i = 0; i < count; ++i) {
     found.push_back(static_cast<int>(std::lround(static_cast<double>(length - side) * i / (count - 1))));

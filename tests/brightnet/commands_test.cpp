@@ -59,6 +59,49 @@ TEST_F(Commands, WriteWhatTheyAreAskedFor) {
   EXPECT_TRUE(fs::exists(run_.folder() / "show/sheet.jpg"));
 }
 
+TEST_F(Commands, BothPartsOfAFoldAreWritten) {
+  const SmallRun twenty(20, 1);
+  const Configuration folded{.config = twenty.config().string(),
+                             .settings = {"data.fold=1/5", "data.val=\"\""}};
+  convert_data(folded, "yolo", twenty.folder() / "yolo");
+  shard_data(folded, twenty.folder() / "shards", 1'000'000);
+  for (const char* name : {"yolo", "shards"}) {
+    const std::string folder = (twenty.folder() / name).string();
+    const auto images = [&](const char* split) {
+      return Json::parse(count_data({.data = folder}, split).json)["images"].get<int>();
+    };
+    EXPECT_GT(images("val"), 0) << name;
+    EXPECT_EQ(images("train") + images("val"), 20) << name;
+  }
+}
+
+TEST_F(Commands, SplitsOfOtherClassesAreNotWrittenTogether) {
+  const fs::path data = run_.folder() / "data";
+  for (const std::string split : {"train", "val"}) {
+    std::string list;
+    for (const auto& image : fs::directory_iterator(data / "images" / split))
+      list += image.path().string() + '\n';
+    write_atomically(data / (split + ".txt"), list);
+    write_atomically(data / (split + ".names"),
+                     std::string(split == "train" ? "circle\nsquare\n" : "square\ncircle\n"));
+    write_atomically(data / (split + ".data"),
+                     "train = " + split + ".txt\nvalid = " + split + ".txt\nnames = " + split + ".names\n");
+  }
+  const Configuration darknets =
+      run({"data.format=darknet", "data.train=train.data", "data.val=val.data", "data.classes=[]"});
+  for (const char* name : {"converted", "shards"}) {
+    try {
+      if (name[0] == 'c') convert_data(darknets, "yolo", run_.folder() / name);
+      if (name[0] == 's') shard_data(darknets, run_.folder() / name, 1'000'000);
+      ADD_FAILURE() << name;
+    } catch (const InputError& e) {
+      EXPECT_NE(std::string(e.what()).find("data.val has other classes than data.train"), std::string::npos)
+          << e.what();
+    }
+    EXPECT_TRUE(fs::is_empty(run_.folder() / name)) << "nothing is half written";
+  }
+}
+
 TEST_F(Commands, ADetectionThatIsStoppedKeepsWhatItHas) {
   const fs::path weights = write_small_weights(run_);
   DetectionOptions options{.weights = {.weights = weights},

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "brightnet/data.h"
@@ -15,6 +17,36 @@
 #include "train/setup/model.h"
 
 namespace brightnet {
+namespace {
+
+/// What is written of a data set: every split that it names, and with data.fold both of its parts, also where there is no
+/// data.val. All are read before any is written, since the classes are written once for all of them.
+std::vector<std::pair<Split, Dataset>> read_all_splits(const RunConfig& config) {
+  std::vector<Split> splits = given_splits(config.data);
+  std::vector<std::pair<Split, Dataset>> read;
+  if (config.data.fold) {
+    std::erase_if(splits, [](Split split) { return split != Split::test; });
+    RunData parts = read_run_data(config);
+    read.emplace_back(Split::train, std::move(parts.training));
+    read.emplace_back(Split::val, std::move(parts.validation));
+  }
+  for (const Split split : splits) read.emplace_back(split, read_split(config, split));
+  for (const auto& [split, dataset] : read) {
+    if (dataset.classes == read.front().second.classes) continue;
+    throw InputError(
+        fmt::format("data.{} has other classes than data.{}", enum_name(split), enum_name(Split::train)), "",
+        "List the names of all classes under data.classes.");
+  }
+  return read;
+}
+
+std::vector<Split> splits_of(const std::vector<std::pair<Split, Dataset>>& read) {
+  std::vector<Split> splits;
+  for (const auto& [split, dataset] : read) splits.push_back(split);
+  return splits;
+}
+
+}  // namespace
 
 RunConfig data_config(const Configuration& data) {
   const NamedRun named(with_data_for_config(data), false);
@@ -59,35 +91,29 @@ void convert_data(const Configuration& data, const std::string& format, const st
     throw InputError("data sets are not written in the format '" + format + "'", "", "It is yolo or coco.");
   const ConvertOptions options{*written, folder, copy};
   const RunConfig config = data_config(data);
-  const std::vector<Split> splits = given_splits(config.data);
   make_empty_folder(options.folder);
-  std::vector<std::string> classes;
-  for (const Split split : splits) {
-    const Dataset dataset = read_split(config, split);
+  const auto splits = read_all_splits(config);
+  for (const auto& [split, dataset] : splits) {
     const std::string lost = convert_split(dataset, split, options);
     if (!lost.empty()) log::warn("{}", lost);
     log::result("{}: {}", enum_name(split), counted(dataset.images.size(), "image", "images"));
-    classes = dataset.classes;
   }
-  write_names(classes, splits, options);
+  write_names(splits.front().second.classes, splits_of(splits), options);
   log::result("Written: {}", options.folder.string());
 }
 
 void shard_data(const Configuration& data, const std::filesystem::path& folder, uint64_t bytes) {
   const RunConfig config = data_config(data);
-  const std::vector<Split> splits = given_splits(config.data);
   make_empty_folder(folder);
-  std::vector<std::string> classes;
-  for (const Split split : splits) {
-    const Dataset dataset = read_split(config, split);
+  const auto splits = read_all_splits(config);
+  for (const auto& [split, dataset] : splits) {
     const std::string lost = what_is_lost(dataset, WrittenFormat::yolo);
     if (!lost.empty()) log::warn("{}", lost);
     const int archives = shard_split(dataset, split, folder, bytes);
     log::result("{}: {} in {}", enum_name(split), counted(dataset.images.size(), "image", "images"),
                 counted(static_cast<size_t>(archives), "archive", "archives"));
-    classes = dataset.classes;
   }
-  write_names_of_shards(classes, splits, folder);
+  write_names_of_shards(splits.front().second.classes, splits_of(splits), folder);
   log::result("Written: {}", folder.string());
 }
 

@@ -28,10 +28,15 @@ Dataset with_fraction(Dataset training, const DataOptions& data, bool speaks) {
   const auto kept =
       std::max<size_t>(1, static_cast<size_t>(std::lround(data.fraction * static_cast<double>(all))));
   if (data.fraction >= 1 || kept >= all) return training;
+  // Where the run was started does not matter either: nothing is relative to a folder that is itself relative.
+  const auto in_full = [](const std::filesystem::path& path) {
+    return std::filesystem::absolute(path).lexically_normal();
+  };
+  const std::filesystem::path root = in_full(data.root);
   std::vector<std::pair<uint64_t, size_t>> ranked;
   for (size_t i = 0; i < all; ++i) {
     // As the data set names it, wherever its folder is.
-    const std::string name = training.images[i].file.lexically_relative(data.root).string();
+    const std::string name = in_full(training.images[i].file).lexically_relative(root).string();
     ranked.emplace_back(hash_text(name), i);
   }
   std::sort(ranked.begin(), ranked.end());

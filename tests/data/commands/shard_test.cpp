@@ -64,6 +64,27 @@ TEST(Shard, ArchivesReadBackAsTheSameDataSet) {
   EXPECT_NE(order, names) << "training images are shuffled";
 }
 
+TEST(Shard, TheFolderMayBeMovedAsAWhole) {
+  const DatasetFolder data;
+  const Dataset dataset = written(data);
+  shard_split(dataset, Split::train, data.root() / "shards", 5000);
+  write_names_of_shards(dataset.classes, {Split::train}, data.root() / "shards");
+  const ConvertOptions options{WrittenFormat::yolo, data.root() / "files", true};
+  make_empty_folder(options.folder);
+  convert_split(dataset, Split::train, options);
+  write_names(dataset.classes, {Split::train}, options);
+  fs::remove_all(data.root() / "images");
+  for (const std::string name : {"shards", "files"}) {
+    fs::rename(data.root() / name, data.root() / ("moved " + name));
+    for (const char* place : {"", "/data.yaml"}) {
+      const Dataset read = read_dataset(
+          recognize_data((data.root() / ("moved " + name)).string() + place).options, Split::train);
+      EXPECT_EQ(read.images.size(), dataset.images.size()) << name << place;
+      EXPECT_EQ(read.classes, dataset.classes);
+    }
+  }
+}
+
 TEST(Shard, TheSameDataSetGivesTheSameBytes) {
   const DatasetFolder data;
   const Dataset dataset = written(data);

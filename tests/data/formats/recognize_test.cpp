@@ -112,6 +112,18 @@ TEST_F(Recognize, RoboflowsYamlWhosePlacesBeginOneFolderTooHigh) {
   EXPECT_TRUE(contains(message(options, Split::test), "does not exist"));
 }
 
+TEST_F(Recognize, PlacesThatBeginTooHighAreNotThoseOfAnotherFolder) {
+  yolo("exports/robo/train/images/a.jpg", "exports/robo/train/labels/a.txt");
+  yolo("others/train/images/b.jpg", "others/train/labels/b.txt");
+  fs::create_directories(data_.root() / "others/work");
+  data_.text("exports/robo/data.yaml", "train: ../train/images\nnames: [bolt]\n");
+  const fs::path before = fs::current_path();
+  fs::current_path(data_.root() / "others/work");
+  const DataOptions options = recognized("exports/robo/data.yaml").options;
+  fs::current_path(before);
+  EXPECT_EQ(options.train, "train/images");
+}
+
 TEST_F(Recognize, UltralyticsYamlWithAListOfPlaces) {
   yolo("a/images/x.jpg", "a/labels/x.txt");
   yolo("b/images/y.jpg", "b/labels/y.txt");
@@ -229,6 +241,28 @@ TEST_F(Recognize, CocoByOneFileByTwoAndByTheirFolder) {
   EXPECT_EQ(pair.options.train, "annotations/instances_val2017.json");
   EXPECT_EQ(pair.options.val, "annotations/instances_train2017.json");
   EXPECT_EQ(read_dataset(pair.options, Split::val).images.size(), 1u);
+}
+
+TEST_F(Recognize, ImagesOfAFileElsewhereAreItsOwnAndNotTrainsOfTheSameNames) {
+  for (const std::string site : {"site1", "site2"}) {
+    coco("beside/" + site + "/a.jpg", "beside/" + site + "/coco.json");
+    coco("below/" + site + "/images/a.jpg", "below/" + site + "/annotations/instances_default.json");
+    data_.image("datumaro/" + site + "/images/a.jpg");
+    data_.text(
+        "datumaro/" + site + "/annotations/default.json",
+        R"({"categories": {"label": {"labels": [{"name": "bolt"}]}}, "items": [{"id": "a", "annotations": [
+                 {"type": "bbox", "label_id": 0, "bbox": [10, 20, 5, 6]}], "image": {"path": "a.jpg"}}]})");
+  }
+  for (const auto& [folder, file] : {std::pair{"beside", "coco.json"},
+                                     {"below", "annotations/instances_default.json"},
+                                     {"datumaro", "annotations/default.json"}}) {
+    const std::string sites = (data_.root() / folder / "site").string(), name = std::string("/") + file;
+    const RecognizedData pair = recognize_data(sites + "1" + name + "," + sites + "2" + name);
+    for (const auto& [split, site] : {std::pair{Split::train, "1/"}, {Split::val, "2/"}}) {
+      const Dataset dataset = read_dataset(pair.options, split);
+      EXPECT_TRUE(dataset.images.at(0).file.string().starts_with(sites + site)) << dataset.images[0].file;
+    }
+  }
 }
 
 TEST_F(Recognize, CocoAsRoboflowExportsIt) {

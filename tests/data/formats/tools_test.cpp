@@ -1,4 +1,6 @@
 // The exports of labelling tools, as they come: each is recognized by its folder and read. 100 × 80 pixels an image.
+#include <cmath>
+
 #include "core/error.h"
 #include "data/commands/split.h"
 #include "data/formats/data_yaml.h"
@@ -68,6 +70,17 @@ TEST_F(Tools, CvatsYolo) {
       "classes = 2\nTrain = data/Train.txt\nValidation = data/Validation.txt\nnames = data/obj.names\n");
   read("darknet", {1});
   read("darknet", {0}, Split::val);
+}
+
+TEST_F(Tools, CvatsYoloBesideAnotherExportThatIsCalledData) {
+  for (const std::string folder : {"task", "data", "task/data"}) {
+    const std::string box = folder == "task" ? "1 0.5 0.5 0.2 0.2\n" : "";
+    yolo(folder + "/obj_train_data/a.png", folder + "/obj_train_data/a.txt", box);
+    data_.text(folder + "/train.txt", "data/obj_train_data/a.png\n");
+    data_.text(folder + "/obj.names", folder == "task" ? "cat\ndog\n" : "car\n");
+  }
+  data_.text("task/obj.data", "names = data/obj.names\ntrain = data/train.txt\n");
+  EXPECT_EQ(read("darknet", {1}, Split::train, "task").classes, (Names{"cat", "dog"}));
 }
 
 TEST_F(Tools, DarknetsDataRelativeToTheFolderAbove) {
@@ -155,6 +168,54 @@ TEST_F(Tools, LabelMe) {
   EXPECT_TRUE(contains(message(data_.options("labelme", "train", {"cat"})), "this is not valid JSON"));
 }
 
+std::string labelme(const std::string& image, int boxes = 1) {
+  std::string shapes;
+  for (int i = 0; i < boxes; ++i) {
+    shapes += std::string(i ? "," : "") +
+              R"({"label": "cat", "shape_type": "rectangle", "points": [[1, 2], [3, )" +
+              std::to_string(4 + i) + "]]}";
+  }
+  return R"({"shapes": [)" + shapes + R"(], "imagePath": ")" + image + R"("})";
+}
+
+TEST_F(Tools, LabelMesFilesOfOtherNamesAreFoundForAListToo) {
+  for (const char* name : {"a", "b", "c"}) data_.image(std::string("pictures/") + name + ".jpg");
+  data_.text("pictures/renamed.json", labelme("b.jpg", 2));
+  data_.text("pictures/a.json", labelme("c.jpg"));  // a's, which is not listed
+  data_.text("pictures/lost.json", labelme("lost.jpg"));
+  // As `data split` writes it.
+  data_.text("list.txt", (data_.root() / "pictures/b.jpg").string() + '\n' +
+                             (data_.root() / "pictures/c.jpg").string() + '\n');
+  const Dataset dataset = read_dataset(data_.options("labelme", "list.txt", {"cat"}), Split::train);
+  ASSERT_EQ(dataset.images.size(), 2u);
+  EXPECT_EQ(dataset.images[0].annotations.size(), 2u);
+  EXPECT_TRUE(dataset.images[1].annotations.empty());
+  EXPECT_EQ(count(dataset, Kind::unused_labels), 0);
+}
+
+TEST_F(Tools, LabelMesFilesOfOtherNamesStayInTheirFolders) {
+  for (const std::string camera : {"cam1", "cam2"}) {
+    data_.image(camera + "/0001.jpg");
+    data_.image(camera + "/0002.jpg");
+    data_.text(camera + "/0002.json", labelme("0002.jpg"));
+  }
+  data_.text("cam1/x.json", labelme("0001.jpg", 2));
+  data_.text("cam2/x.json", labelme("../cam2/0001.jpg", 3));
+  read("labelme", {2, 1, 3, 1});
+  fs::remove(data_.root() / "cam1/x.json");
+  read("labelme", {0, 1, 3, 1});
+  // Of no image that is there, and of two by its name.
+  fs::remove(data_.root() / "cam2/x.json");
+  data_.text("x.json", labelme("0001.jpg", 2));
+  EXPECT_EQ(count(read("labelme", {0, 1, 0, 1}), Kind::unused_labels), 1);
+  // Of an image that has its own.
+  data_.image("cam2/0003.jpg");
+  data_.image("cam1/0003.jpg");
+  data_.text("cam1/0003.json", labelme("0003.jpg"));
+  data_.text("cam1/old.json", labelme("0003.jpg", 2));
+  EXPECT_EQ(count(read("labelme", {0, 1, 1, 0, 1, 0}), Kind::unused_labels), 2);
+}
+
 TEST_F(Tools, Via) {
   data_.image("train/a.jpg");
   data_.image("train/b.jpg");
@@ -191,6 +252,13 @@ TEST_F(Tools, CreateMl) {
   }
   for (const Split split : {Split::train, Split::val})
     expect_box(read("createml", {1}, split).images[0].annotations[0], 0, 40, 35, 60, 45);
+  data_.text("train/_annotations.createml.json",
+             R"([{"imagefilename": "a.jpg", "annotation": [{"label": "cat",
+      "coordinates": {"x": 50, "y": 40, "width": 20, "height": 10}}]}])");
+  expect_box(read("createml", {1}).images[0].annotations[0], 0, 40, 35, 60, 45);
+  data_.text("train/_annotations.createml.json", R"([{"image": "a.jpg", "objects": [{"label": "cat"}]}])");
+  EXPECT_TRUE(contains(message(data_.options("createml", "train/_annotations.createml.json", {"cat"})),
+                       "[0]: an entry needs the list of its 'annotations'"));
   data_.text("train/_annotations.createml.json",
              R"([{"image": "a.jpg", "annotations": [{"label": "cat"}]}])");
   EXPECT_TRUE(contains(message(data_.options("createml", "train/_annotations.createml.json", {"cat"})),
@@ -246,6 +314,42 @@ TEST_F(Tools, Datumaro) {
     "annotations": [{"type": "mask", "label_id": 0, "rle": {}}], "image": {"path": "a.jpg"}}]})");
   EXPECT_TRUE(
       contains(message(recognized().options), "'a': an annotation of the type 'mask' cannot be read"));
+}
+
+TEST_F(Tools, CvatsRotatedRectanglesAreTheUprightBoxesAroundThem) {
+  for (const char* image : {"coco/images/a.jpg", "datumaro/images/a.jpg", "voc/JPEGImages/a.jpg"})
+    data_.image(image);
+  const std::string box = R"("bbox": [10, 30, 60, 10], "attributes": {"occluded": false, "rotation": )";
+  const auto write = [&](const std::string& degrees) {
+    data_.text("coco/annotations/instances_default.json",
+               R"({"images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 80}], "annotations": [
+                 {"id": 1, "image_id": 1, "category_id": 1, )" +
+                   box + degrees + R"(}}], "categories": [{"id": 1, "name": "cat"}]})");
+    data_.text(
+        "datumaro/annotations/default.json",
+        R"({"categories": {"label": {"labels": [{"name": "cat"}]}}, "items": [{"id": "a", "annotations": [
+                 {"type": "bbox", "label_id": 0, )" +
+            box + degrees + R"(}}], "image": {"path": "a.jpg"}}]})");
+    data_.text(
+        "voc/Annotations/a.xml",
+        "<annotation><object><name>cat</name><bndbox><xmin>11</xmin><ymin>31</ymin><xmax>70</xmax><ymax>40"
+        "</ymax></bndbox><attributes><attribute><name>occluded</name><value>False</value></attribute>"
+        "<attribute><name>rotation</name><value>" +
+            degrees + "</value></attribute></attributes></object></annotation>");
+  };
+  for (const std::string format : {"coco", "datumaro", "voc"}) {
+    write("90.0");
+    Dataset dataset = read(format, {1}, Split::train, format);
+    expect_box(dataset.images[0].annotations[0], 0, 35, 5, 45, 65);
+    EXPECT_EQ(count(dataset, Kind::rotated_box), 0) << "nothing is lost";
+    write("45.0");
+    dataset = read(format, {1}, Split::train, format);
+    const float half = 35 / std::sqrt(2.0f);
+    expect_box(dataset.images[0].annotations[0], 0, 40 - half, 35 - half, 40 + half, 35 + half);
+    EXPECT_EQ(count(dataset, Kind::rotated_box), 1);
+    write("0.0");
+    expect_box(read(format, {1}, Split::train, format).images[0].annotations[0], 0, 10, 30, 70, 40);
+  }
 }
 
 TEST_F(Tools, WhatTheFinderAddsIsNoFileOfTheDataSet) {

@@ -127,6 +127,47 @@ TEST(Voc, InAFolderTheNameInsideLeadsAnXmlToItsImage) {
   EXPECT_TRUE(contains(summarize(dataset.problems), "0004.xml"));
 }
 
+TEST(Voc, ImagesInFoldersHaveTheirXmlInTheSameFolders) {
+  const DatasetFolder data;
+  const std::string box = object("x", corners("1", "1", "9", "9"));
+  const std::string two = box + object("x", corners("20", "20", "29", "29"));
+  for (const char* image : {"1", "cam1/1", "cam2/1", "cam2/alone"})
+    data.image("JPEGImages/" + std::string(image) + ".jpg");
+  data.text("Annotations/1.xml", annotation(box, "1.jpg"));
+  data.text("Annotations/cam1/1.xml", annotation(two, "1.jpg"));
+  data.text("Annotations/alone.xml", annotation(two, "alone.jpg"));
+  const auto boxes = [&](const std::string& train) {
+    std::vector<size_t> found;
+    const Dataset dataset = read_dataset(data.options("voc", train, {"x"}), Split::train);
+    for (const auto& image : dataset.images) found.push_back(image.annotations.size());
+    EXPECT_EQ(count(dataset, Kind::unused_labels), 0) << summarize(dataset.problems);
+    return found;
+  };
+  // In the order of the paths: 1, cam1/1, cam2/1, cam2/alone.
+  EXPECT_EQ(boxes("JPEGImages"), (std::vector<size_t>{1, 2, 0, 2}));
+  std::string list;
+  for (const char* image : {"cam2/1", "cam1/1", "cam2/alone"})
+    list += (data.root() / "JPEGImages" / image).string() + ".jpg\n";
+  data.text("list.txt", list);
+  EXPECT_EQ(boxes("list.txt"), (std::vector<size_t>{0, 2, 2}));
+}
+
+TEST(Voc, AnXmlBelowAnnotationsIsNotSilentlyUnused) {
+  const DatasetFolder data;
+  const std::string box = object("x", corners("1", "1", "9", "9"));
+  for (const char* image : {"cam1/1", "cam2/1", "cam2/2"})
+    data.image("JPEGImages/" + std::string(image) + ".jpg");
+  data.text("Annotations/cam1/1.xml", annotation(box, "1.jpg"));
+  data.text("Annotations/cam2/renamed.xml", annotation(box, "1.jpg"));
+  data.text("Annotations/cam2/lost.xml", annotation(box, "lost.jpg"));
+  const Dataset dataset = read_dataset(data.options("voc", "JPEGImages", {"x"}), Split::train);
+  EXPECT_EQ(dataset.images.at(0).annotations.size(), 1u);
+  EXPECT_EQ(dataset.images.at(1).annotations.size(), 1u) << "the one of its folder";
+  EXPECT_TRUE(dataset.images.at(2).annotations.empty());
+  ASSERT_EQ(count(dataset, Kind::unused_labels), 1) << summarize(dataset.problems);
+  EXPECT_TRUE(contains(summarize(dataset.problems), "lost.xml"));
+}
+
 TEST(Voc, AnXmlOfAnotherSplitsImageIsNotUnused) {
   const DatasetFolder data;
   const std::string box = object("x", corners("1", "1", "9", "9"));

@@ -184,5 +184,58 @@ TEST(Yolo, ClassNamesComeFromTheDataSetWhenNobodyGivesThem) {
   EXPECT_TRUE(contains(message(data.options("yolo", "images", {"x", "x"})), "'x' is listed twice"));
 }
 
+// labelImg writes a classes.txt into each folder of labels, in the order in which it met the classes.
+TEST(Yolo, EachSplitsIdsAreThoseOfItsOwnListAndTheClassesAreTrains) {
+  const DatasetFolder data;
+  for (const std::string split : {"train", "val"}) {
+    data.image("images/" + split + "/a.jpg");
+    data.text("labels/" + split + "/a.txt", "0 0.5 0.5 0.2 0.2\n1 0.5 0.5 0.4 0.4\n");
+  }
+  data.text("labels/train/classes.txt", "cat\ndog\n");
+  DataOptions options = data.options("yolo", "images/train", {}, "images/val");
+  const auto ids = [&](Split split) {
+    const Dataset dataset = read_dataset(options, split);
+    std::vector<std::string> found;
+    for (const Annotation& box : dataset.images.at(0).annotations)
+      found.push_back(dataset.classes.at(static_cast<size_t>(box.class_id)));
+    EXPECT_EQ(dataset.classes, read_dataset(options, Split::train).classes);
+    return found;
+  };
+  const std::vector<std::string> as_train{"cat", "dog"}, turned{"dog", "cat"};
+  EXPECT_EQ(ids(Split::val), as_train) << "train's list where val has none";
+  data.text("labels/val/classes.txt", "dog\ncat\n");
+  EXPECT_EQ(ids(Split::train), as_train);
+  EXPECT_EQ(ids(Split::val), turned);
+  options.classes = {"x", "y"};  // data.classes names train's ids anew
+  EXPECT_EQ(ids(Split::val), (std::vector<std::string>{"y", "x"}));
+  options.classes = {"dog", "cat"};
+  EXPECT_EQ(ids(Split::val), turned);
+  options.classes = {};
+  data.text("labels/val/classes.txt", "dog\nbird\n");
+  EXPECT_TRUE(contains(message(options, Split::val), "class 'bird' is not one of the 2 classes"));
+  EXPECT_TRUE(contains(message(options, Split::val), "labels/val/a.txt:2"));
+  // As `data split` mixes them.
+  data.text("list.txt", "images/train/a.jpg\nimages/val/a.jpg\n");
+  const Dataset mixed = read_dataset(data.options("yolo", "list.txt", {}), Split::train);
+  EXPECT_EQ(mixed.classes, (std::vector<std::string>{"cat", "dog", "bird"}));
+  EXPECT_EQ(mixed.images.at(0).annotations.at(0).class_id, 0);
+  EXPECT_EQ(mixed.images.at(1).annotations.at(0).class_id, 1);
+  EXPECT_EQ(mixed.images.at(1).annotations.at(1).class_id, 2);
+  options.train = "images/elsewhere";
+  EXPECT_EQ(read_dataset(options, Split::val).classes, (std::vector<std::string>{"dog", "bird"}));
+}
+
+TEST(Yolo, ClassNamesInTheCurrentFolderAreOfOtherData) {
+  const DatasetFolder data;
+  data.image("pictures/a.jpg");
+  data.text("pictures/a.txt", one_box);
+  data.text("here/classes.txt", "car\n");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(data.root() / "here");
+  const std::string said = message(data.options("yolo", "pictures", {}));
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(contains(said, "names of the classes are not known"));
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -59,6 +59,20 @@ TEST(StoredFile, MembersOfEveryKindOfTarAreReadInPlace) {
   }
 }
 
+TEST(StoredFile, MembersOfAFolderThatWasPackedAsADotAreFoundByTheirNames) {
+  const DatasetFolder folder;
+  folder.text("in/a.txt", "alone");
+  folder.text("in/b/c.txt", "below");
+  const fs::path archive = folder.root() / "dot.tar";
+  ASSERT_EQ(
+      std::system(fmt::format("tar -C '{}/in' -cf '{}' .", folder.root().string(), archive.string()).c_str()),
+      0);
+  EXPECT_EQ(text_of(read_stored(archive / "a.txt", 0, whole_file)), "alone");
+  EXPECT_EQ(text_of(read_stored(archive / "b/c.txt", 0, whole_file)), "below");
+  for (const TarMember& member : tar_members(archive))
+    EXPECT_FALSE(member.name.starts_with('.')) << member.name;
+}
+
 TEST(StoredFile, AFolderMayBeCalledLikeAnArchive) {
   const DatasetFolder folder;
   folder.text("x.tar/a.txt", "plain");

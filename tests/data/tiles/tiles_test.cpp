@@ -39,6 +39,15 @@ TEST(Tiles, CoverThePictureAndOverlapByAtLeastAsMuch) {
   EXPECT_EQ(tiles_of(640, 640, tiles_of_size(320, 0)).size(), 4u) << "no more than are needed";
 }
 
+TEST(Tiles, APixelMoreThanATileIsTwoTiles) {
+  for (const int side : {640, 1280, 4096}) {
+    const auto tiles = tiles_of(side + 1, side, tiles_of_size(side, 0.2f));
+    ASSERT_EQ(tiles.size(), 2u) << side;
+    EXPECT_EQ(tiles[0].x, 0);
+    EXPECT_EQ(tiles[1].x, 1);
+  }
+}
+
 TEST(Tiles, EndWithTheWholePictureUnlessItIsTheOnlyOne) {
   const auto tiles = tiles_of(1000, 500, tiles_of_size(500, 0, true));
   ASSERT_EQ(tiles.size(), 3u);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/logged.h"
@@ -42,6 +43,29 @@ TEST(RunData, AFractionDoesNotDependOnWhereTheDataAre) {
   std::filesystem::rename(run.folder() / "data", run.folder() / "elsewhere");
   EXPECT_EQ(trained_on(run, {"data.fraction=0.5", "data.root=" + (run.folder() / "elsewhere").string()}),
             here);
+}
+
+// As darknet's lists name them.
+TEST(RunData, AFractionOfImagesThatStartInTheCurrentFolderIsNotTheFirstOfThem) {
+  const SmallRun run(20, 4);
+  std::string list;
+  for (int i = 0; i < 20; ++i) list += fmt::format("images/train/{:06}.jpg\n", i);
+  std::filesystem::create_directories(run.folder() / "lists");
+  write_atomically(run.folder() / "lists/train.txt", list);
+  const std::vector<std::string> settings{"data.root=" + (run.folder() / "lists").string(),
+                                          "data.train=train.txt", "data.val=train.txt"};
+  const auto trained = [&](const std::string& fraction) {
+    std::vector<std::string> all = settings;
+    all.push_back("data.fraction=" + fraction);
+    return trained_on(run, all);
+  };
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(run.folder() / "data");
+  const auto all = trained("1"), half = trained("0.5");
+  std::filesystem::current_path(before);
+  ASSERT_EQ(all.size(), 20u);
+  ASSERT_EQ(half.size(), 10u);
+  EXPECT_NE(half, std::vector(all.begin(), all.begin() + 10));
 }
 
 TEST(RunData, AFractionLeavesValidationAlone) {
