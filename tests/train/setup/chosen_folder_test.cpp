@@ -41,9 +41,10 @@ TEST(RunPlace, ACfgThatNamesTheRunToResumeIsImportedOnce) {
   const RunFolder folder = RunFolder::create(run.folder() / "runs/small");
   write_atomically(folder.state(), std::string());
   write_atomically(folder.model(), std::string(small_model));
-  write_atomically(folder.config(),
-                   "name: small\nmodel: model.yaml\ndata: {format: yolo, root: " + (run.folder() / "data").string() +
-                       ", train: images/train, val: images/val, classes: [circle, square]}\n");
+  write_atomically(
+      folder.config(),
+      "name: small\nmodel: model.yaml\ndata: {format: yolo, root: " + (run.folder() / "data").string() +
+          ", train: images/train, val: images/val, classes: [circle, square]}\n");
   const fs::path before = fs::current_path();
   fs::current_path(run.folder());
   const RunRequest found = with_run_found(request);
