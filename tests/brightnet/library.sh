@@ -59,8 +59,8 @@ step "one detects in a buffer from two threads what the program detects in the f
 programs/service run/weights/last.safetensors image.ppm >by_service.txt || fail "the service failed"
 "$brightnet" detect --weights run/weights/last.safetensors --source image.ppm --conf 0.01 --device cpu --no-save \
   --json found.json >detect.log 2>&1 || { cat detect.log >&2; fail "detect failed"; }
-grep -oE '"score": *[0-9.e-]+' found.json | sed 's/.*: *//' | awk '{printf "%.4f\n", $1}' >by_program.txt
+grep -oE '"score": *[0-9.e-]+' found.json | sed 's/.*: *//' | awk '{printf "%.5f\n", $1}' >by_program.txt
 [[ -s by_program.txt ]] || fail "the program found nothing, so that nothing is compared"
-awk '{printf "%.4f\n", $2}' by_service.txt | diff - by_program.txt >difference.txt ||
+awk '{print $2}' by_service.txt | diff - by_program.txt >difference.txt ||
   fail "the scores differ: $(head -5 difference.txt)"
 step "done"
