@@ -355,6 +355,8 @@ TEST_F(Recognize, KittiAndCsv) {
   data_.image("alone/a.jpg");
   data_.text("alone/table.csv", header + "a.jpg,100,80,bolt,10,10,40,40\n");
   EXPECT_EQ(summary("alone/table.csv"), "a CSV table | csv | alone | table.csv, , ");
+  data_.text("alone/table.csv", "Filename;Class;XMin;YMin;XMax;YMax\na.jpg;bolt;10;10;40;40\n");
+  EXPECT_EQ(summary("alone/table.csv"), "a CSV table | csv | alone | table.csv, , ");
 }
 
 TEST_F(Recognize, WhatIsNothingIsRefusedWithWhatWasLookedFor) {
