@@ -212,9 +212,10 @@ void read_labels(const fs::path& labels, const YoloNames& names, size_t key_poin
   }
 }
 
-/// data.kpt_shape, or else what the YAML in the root says, whose names are read too.
+/// data.kpt_shape, or else what the YAML in the root says, where the names are its own too.
 size_t key_points_of(const DataOptions& options) {
   if (!options.kpt_shape.empty()) return key_point_numbers(options.kpt_shape, "data.kpt_shape");
+  if (!options.names.empty()) return 0;
   std::error_code failed;
   for (const char* name : {"data.yaml", "dataset.yaml"}) {
     const fs::path file = fs::path(options.root) / name;
