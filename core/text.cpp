@@ -33,7 +33,7 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-std::optional<std::vector<std::string>> csv_fields(std::string_view line) {
+std::optional<std::vector<std::string>> csv_fields(std::string_view line, char separator) {
   std::vector<std::string> fields(1);
   bool quoted = false;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -41,7 +41,7 @@ std::optional<std::vector<std::string>> csv_fields(std::string_view line) {
       const bool doubled = quoted && line.substr(i + 1).starts_with('"');
       if (doubled) fields.back() += line[i++];
       quoted = doubled || !quoted;
-    } else if (line[i] == ',' && !quoted) {
+    } else if (line[i] == separator && !quoted) {
       fields.emplace_back();
     } else {
       fields.back() += line[i];

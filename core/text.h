@@ -27,9 +27,9 @@ std::string lower_case(std::string text);
 /// The words of a line, separated by spaces and tabs.
 std::vector<std::string_view> words(std::string_view line);
 
-/// The fields of a line of a CSV file; those in double quotes may hold commas, and "" stands for ". nullopt where a quote
+/// The fields of a line of a CSV file; those in double quotes may hold separators, and "" stands for ". nullopt where a quote
 /// has no end.
-std::optional<std::vector<std::string>> csv_fields(std::string_view line);
+std::optional<std::vector<std::string>> csv_fields(std::string_view line, char separator = ',');
 
 /// A field of a CSV file, in double quotes where it needs them.
 std::string csv_quoted(const std::string& field);

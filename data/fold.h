@@ -12,6 +12,10 @@ struct Fold {
   bool operator==(const Fold&) const = default;
 };
 
+/// What validates of a data set without validation images: a tenth of the training images, chosen by content, and at least
+/// one group of them.
+constexpr Fold validation_fold{1, 10};
+
 /// "2/5": the second of five parts; "" is none. Throws InputError for anything else; `where` is its location.
 Fold parse_fold(const std::string& text, const std::string& where);
 

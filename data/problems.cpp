@@ -47,6 +47,9 @@ constexpr KindText text_of(Kind kind) {
     case Kind::unused_labels:
       return {"unused_labels", "label file belongs to no image", "label files belong to no image",
               "not used"};
+    case Kind::shared_labels:
+      return {"shared_labels", "label file belongs to images of two splits",
+              "label files belong to images of two splits", "used for both", true};
     case Kind::zero_area_box: return {"zero_area_box", "box has no area", "boxes have no area", "dropped"};
     case Kind::outside_box:
       return {"outside_box", "box reaches outside its image", "boxes reach outside their images",

@@ -23,6 +23,7 @@ struct DataProblem {
     no_label_file,      ///< an image without one
     unreadable_labels,  ///< a label file is there and cannot be read
     unused_labels,      ///< yolo, darknet: labels of objects without an image
+    shared_labels,      ///< voc: a label file that images of two splits have by their names
     zero_area_box,      ///< its end is not greater than its start
     outside_box,        ///< partly or entirely outside its image
     unknown_class,      ///< a class name or id that is not in `classes`

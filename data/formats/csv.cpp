@@ -2,8 +2,9 @@
 //
 //   filename,width,height,class,xmin,ymin,xmax,ymax
 //
-// in pixels from 0, by corners. The columns are found by their names, in any order; others are ignored, and
-// width and height may be missing. An image with several objects has several lines; a line whose class and
+// in pixels from 0, by corners. The columns are found by their names, in any order and case; others are ignored, and
+// width and height may be missing. A header without a comma may have semicolons between its names, as spreadsheets write
+// in many languages; so have the lines then. An image with several objects has several lines; a line whose class and
 // corners are empty is an image without objects. A field in double quotes may hold commas ("" stands for ").
 //
 // data.train, data.val or data.test is the file; images lie beside it. Without data.classes the classes are
@@ -43,16 +44,19 @@ class Table {
   Table(const fs::path& file, ProblemLog& log) {
     const std::vector<TextLine> lines = read_lines(file, most_list_bytes);
     if (lines.empty()) throw InputError("this file is empty", file.string(), needed);
-    header_ = csv_fields(lines[0].text).value_or(std::vector<std::string>());
+    const std::string& first = lines[0].text;
+    const char separator =
+        first.find(',') == std::string::npos && first.find(';') != std::string::npos ? ';' : ',';
+    for (const std::string& name : csv_fields(first, separator).value_or(std::vector<std::string>()))
+      header_.push_back(lower_case(name));
     for (const char* column : {"filename", "class", "xmin", "ymin", "xmax", "ymax"}) {
       if (has(column)) continue;
-      throw InputError(
-          fmt::format("there is no column '{}' in the header '{}'", column, fmt::join(header_, ",")),
-          at_line(file, lines[0].number), needed);
+      throw InputError(fmt::format("there is no column '{}' in the header '{}'", column, first),
+                       at_line(file, lines[0].number), needed);
     }
     for (size_t i = 1; i < lines.size(); ++i) {
       const std::string where = at_line(file, lines[i].number);
-      auto fields = csv_fields(lines[i].text);
+      auto fields = csv_fields(lines[i].text, separator);
       if (fields && fields->size() == header_.size()) {
         rows_.push_back({std::move(*fields), where});
       } else {
@@ -60,7 +64,8 @@ class Table {
                 fields ? fmt::format("this line has {}, and the header {}",
                                      counted(fields->size(), "field", "fields"), header_.size())
                        : "a quote in this line has no end",
-                "Put a field with a comma in it into double quotes.");
+                fmt::format("Put a field with a {} in it into double quotes.",
+                            separator == ';' ? "semicolon" : "comma"));
       }
     }
   }
@@ -207,6 +212,7 @@ bool is_table(const fs::path& file) {
   std::ifstream in = open_regular(file);
   std::string header;
   if (file.extension() != ".csv" || !std::getline(in, header)) return false;
+  header = lower_case(header);
   const auto has = [&](const char* column) { return header.find(column) != std::string::npos; };
   return has("filename") && has("class") && has("xmin");
 }

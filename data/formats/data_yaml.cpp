@@ -57,11 +57,6 @@ class UltralyticsYaml {
         folder_(find_root()) {}
 
   RecognizedData read() const {
-    if (has(root_, "kpt_shape")) {
-      throw InputError("these labels have key points (kpt_shape), and brightnet trains on boxes",
-                       child(root_, "kpt_shape").where(),
-                       "Write labels without them: a class and a box on each line.");
-    }
     RecognizedData data;
     data.what = "an Ultralytics data.yaml";
     data.options.format = &dataset_format("yolo");
@@ -74,8 +69,15 @@ class UltralyticsYaml {
     data.options.val = places("val");
     data.options.test = places("test");
     data.options.names = names();
+    std::vector<std::string> remarks;
+    if (const YamlValue shape = child(root_, "kpt_shape"); shape.defined()) {
+      data.options.kpt_shape = yaml_as<std::vector<int>>(shape, "kpt_shape");
+      key_point_numbers(data.options.kpt_shape, shape.where());
+      remarks.emplace_back("its boxes are read, and its key points (kpt_shape) are not");
+    }
     if (const std::string download = download_of(root_); !download.empty())
-      data.remark = fmt::format("its download ({}) is not run", download);
+      remarks.push_back(fmt::format("its download ({}) is not run", download));
+    data.remark = fmt::format("{}", fmt::join(remarks, ", "));
     return data;
   }
 

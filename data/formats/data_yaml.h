@@ -23,7 +23,7 @@ RecognizedData take_layout(const YamlValue& section, DataOptions& options);
 
 /// The data set of a YAML.
 ///
-/// Ultralytics's keys are `path`, `train`, `val`, `test`, `names` (a list, or a map from ids) and `nc`. A relative
+/// Ultralytics's keys are `path`, `train`, `val`, `test`, `names` (a list, or a map from ids), `nc` and `kpt_shape`. A relative
 /// `path` starts in the YAML's folder or else in the current folder; places start below it, also where a leading ../
 /// is too many, as in Roboflow's exports. `download` is named and not run. Throws InputError, with file and line,
 /// when a place does not exist, when `nc` is not the number of names, and for a YAML that describes no data.

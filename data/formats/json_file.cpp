@@ -43,6 +43,29 @@ Json read_json(const fs::path& file, const std::set<std::string>& skip) {
   });
 }
 
+std::optional<Json> read_label_json(const fs::path& file, const char* list, ProblemLog& log,
+                                    const std::set<std::string>& skip) {
+  constexpr auto malformed = DataProblem::Kind::malformed_label;
+  const std::string where = file.string();
+  Json document;
+  try {
+    document = read_json(file, skip);
+  } catch (const InputError& e) {
+    // Its message begins with the place, which the log names too.
+    const std::string said = e.what();
+    const size_t end = said.starts_with(where) ? said.find(": ", where.size()) : std::string::npos;
+    if (end == std::string::npos) {
+      log.add(malformed, where, said);
+    } else {
+      log.add(malformed, said.substr(0, end), said.substr(end + 2));
+    }
+    return std::nullopt;
+  }
+  if (json_member(document, list).is_array()) return document;
+  log.add(malformed, where, fmt::format("this JSON has no '{}'", list), "Check the data's format.");
+  return std::nullopt;
+}
+
 std::optional<double> json_number(const Json& object, const char* key) {
   const Json& member = json_member(object, key);
   return member.is_number() ? std::optional(member.get<double>()) : std::nullopt;

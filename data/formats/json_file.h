@@ -22,6 +22,10 @@ nlohmann::json read_json(const std::filesystem::path& file, const nlohmann::json
 /// The document without the members named in `skip`.
 nlohmann::json read_json(const std::filesystem::path& file, const std::set<std::string>& skip = {});
 
+/// An image's labels, an object with the array `list`. Null, and the log has why, where the file is broken or another.
+std::optional<nlohmann::json> read_label_json(const std::filesystem::path& file, const char* list,
+                                              ProblemLog& log, const std::set<std::string>& skip = {});
+
 /// Members of an object, if they are there and of this type.
 std::optional<double> json_number(const nlohmann::json& object, const char* key);
 std::optional<int64_t> json_integer(const nlohmann::json& object, const char* key);

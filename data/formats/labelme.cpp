@@ -46,10 +46,8 @@ LabelFile label_file(const fs::path& image) {
   return find_label_file(places);
 }
 
-/// Its pixels may be in it (imageData), which nobody needs here.
-Json read_labels(const fs::path& file) {
-  return read_json(file, {"imageData"});
-}
+/// An image's pixels may be in its labels, where nobody needs them.
+constexpr const char* pixels = "imageData";
 
 std::optional<LabelledBox> parse_shape(const Json& shape, const std::string& where, ProblemLog& log) {
   LabelledBox box;
@@ -75,20 +73,10 @@ std::optional<LabelledBox> parse_shape(const Json& shape, const std::string& whe
 
 void read_shapes(const fs::path& labels, LabelledImage& image, ProblemLog& log) {
   const std::string where = labels.string();
-  Json document;
-  try {
-    document = read_labels(labels);
-  } catch (const InputError& e) {
-    log.add(Kind::malformed_label, where, e.what());
-    return;
-  }
-  const Json& shapes = json_member(document, "shapes");
-  if (!shapes.is_array()) {
-    log.add(Kind::malformed_label, where, "this JSON has no 'shapes'", "Check the data's format.");
-    return;
-  }
-  image.declared = json_size(document, "imageWidth", "imageHeight");
-  for (const Json& shape : shapes) {
+  const std::optional<Json> document = read_label_json(labels, "shapes", log, {pixels});
+  if (!document) return;
+  image.declared = json_size(*document, "imageWidth", "imageHeight");
+  for (const Json& shape : json_member(*document, "shapes")) {
     if (auto box = parse_shape(shape, where, log)) image.boxes.push_back(std::move(*box));
   }
 }
@@ -97,7 +85,7 @@ void read_shapes(const fs::path& labels, LabelledImage& image, ProblemLog& log) 
 fs::path image_path_of(const fs::path& file) {
   std::string name;
   try {
-    name = json_text(read_labels(file), "imagePath");
+    name = json_text(read_json(file, {pixels}), "imagePath");
   } catch (const InputError&) {  // broken, and of no image
   }
   std::replace(name.begin(), name.end(), '\\', '/');

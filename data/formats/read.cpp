@@ -248,6 +248,8 @@ void DataOptions::fields(Fields& f) {
   f("classes", classes, "classes to train on, in the order of their outputs; empty: all of the data set");
   f("names", names,
     "yolo, darknet: the names of the ids in the labels; empty: the data set's own, or else classes");
+  f("kpt_shape", kpt_shape,
+    "yolo: [points, numbers of each] of the key points behind each box, which are not read; empty: as data.yaml says");
   visit_map(f, "map", map,
             "from classes in the labels to those to train on (without a value: left out); others stay");
   visit_map(f, "target_class_mapping", target_class_mapping,

@@ -29,6 +29,8 @@ struct DataOptions {
   std::string test;                  ///< never seen by a training; for `eval --split test`
   std::vector<std::string> classes;  ///< those to train on; empty: all of the data set
   std::vector<std::string> names;    ///< text labels: of their ids; empty: the data set's own, else `classes`
+  std::vector<int>
+      kpt_shape;  ///< yolo: of the key points behind each box, {17, 3}; empty: the data set's own
   /// From the classes in the labels to those that are trained on; "": left out. Others stay as they are.
   std::map<std::string, std::string> map;
   /// The same as TAO has it: case does not matter, and others are left out.

@@ -51,17 +51,10 @@ std::optional<LabelledBox> parse_object(const Json& object, const std::string& w
 
 void read_objects(const fs::path& labels, LabelledImage& image, ProblemLog& log) {
   const std::string where = labels.string();
-  Json document;
-  try {
-    document = read_json(labels);
-  } catch (const InputError& e) {
-    log.add(Kind::malformed_label, where, e.what());
-    return;
-  }
-  const Json& objects = json_member(document, "objects");
-  if (!objects.is_array()) log.add(Kind::malformed_label, where, "this JSON has no 'objects'");
-  image.declared = json_size(json_member(document, "size"), "width", "height");
-  for (const Json& object : objects) {
+  const std::optional<Json> document = read_label_json(labels, "objects", log);
+  if (!document) return;
+  image.declared = json_size(json_member(*document, "size"), "width", "height");
+  for (const Json& object : json_member(*document, "objects")) {
     if (auto box = parse_object(object, where, log)) image.boxes.push_back(std::move(*box));
   }
 }

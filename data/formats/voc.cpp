@@ -5,12 +5,14 @@
 // as written, is a zero-area box.
 //
 // data.train, data.val or data.test is a list of names, as it stands or below ImageSets/Main (a second
-// column, the flag of VOC's lists by class, is ignored; a line may also be the absolute path of an image), or
+// column, the flag of VOC's lists by class, is ignored; a line may also be the path of an image, absolute or below
+// JPEGImages or the root), or
 // a folder of images with the XML files beside them, in Annotations or in annotations, where they may lie in the same
 // folders as the images. Without data.classes the classes are
 // all names in train and val, sorted.
 #include <unordered_map>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "data/formats/folder.h"
@@ -106,49 +108,84 @@ std::string name_of_line(const std::string& line, const fs::path& root) {
     if (!fs::exists(root / "Annotations" / (line + ".xml"), failed)) return std::string(name);
   }
   const fs::path path(line);
-  return is_image_name(path) || path.extension() == ".xml" ? without_extension(path.filename()) : line;
+  return is_image_name(path) || path.extension() == ".xml" ? without_extension(path) : line;
 }
 
-VocEntry entry_of_line(const std::string& line, const fs::path& root) {
+// A name with folders is that of an image below JPEGImages or the root. A path of another place, as lists that were moved
+// have, counts by its last part.
+VocEntry entry_of_line(const std::string& line, const fs::path& root, const ImageFolder& images) {
   const fs::path path(line);
   std::error_code failed;
   if (path.is_absolute() && is_image_name(path) && fs::exists(path, failed))
     return entry_of_image(path, root);
-  return {name_of_line(line, root), {}};
+  const fs::path name = fs::path(name_of_line(line, root)).lexically_normal();
+  if (!name.has_parent_path()) return {name.string(), {}};
+  if (const auto image = images.find(name.string())) return entry_of_image(*image, root);
+  if (is_image_name(path) && fs::exists(root / path, failed))
+    return entry_of_image((root / path).lexically_normal(), root);
+  const bool in_folder =
+      path.is_relative() && fs::is_directory(root / "JPEGImages" / name.parent_path(), failed);
+  const bool names_file = is_image_name(path) || path.extension() == ".xml";
+  return {!in_folder && names_file ? name.filename().string() : name.string(), {}};
 }
 
-std::vector<VocEntry> read_entries(const DataOptions& options, Split split, ProblemLog& log) {
+fs::path place_of(const DataOptions& options, Split split) {
   const fs::path root = options.root;
   std::error_code failed;
   const fs::path short_form = root / "ImageSets/Main" / (split_path(options, split) + ".txt");
   const std::vector<fs::path> folders{root, root / "ImageSets/Main"};
   const bool is_short =
       !fs::exists(find_below(split_path(options, split), folders), failed) && fs::exists(short_form, failed);
-  const fs::path path = is_short ? short_form : split_place(options, split, folders);
+  return is_short ? short_form : split_place(options, split, folders);
+}
+
+std::vector<VocEntry> entries_of(const fs::path& place, const fs::path& root, const ImageFolder& images,
+                                 ProblemLog& log) {
+  std::error_code failed;
   std::vector<VocEntry> entries;
-  if (fs::is_directory(path, failed)) {
-    const FolderFiles files = files_below(path);
+  if (fs::is_directory(place, failed)) {
+    const FolderFiles files = files_below(place);
     const auto entry = [&](const fs::path& file) { return entry_of_image(file, root); };
     report_unknown_endings(
         files, [&](const fs::path& file) { return voc_labels(entry(file), root); }, log);
     for (const auto& image : files.images) entries.push_back(entry(image));
     mark_ambiguous(entries, {});
-  } else {
-    for (const TextLine& line : read_lines(path, most_list_bytes))
-      entries.push_back(entry_of_line(line.text, root));
-    const bool any_path = std::any_of(entries.begin(), entries.end(),
-                                      [](const VocEntry& entry) { return !entry.image.empty(); });
-    const bool images = any_path && fs::is_directory(root / "JPEGImages", failed);
-    mark_ambiguous(entries, images ? images_below(root / "JPEGImages") : std::vector<fs::path>());
+    return entries;
   }
-  match_by_filename(entries, fs::is_directory(path, failed), options, split, log);
+  for (const TextLine& line : read_lines(place, most_list_bytes))
+    entries.push_back(entry_of_line(line.text, root, images));
+  const bool any_path =
+      std::any_of(entries.begin(), entries.end(), [](const VocEntry& entry) { return !entry.image.empty(); });
+  const bool below = any_path && fs::is_directory(root / "JPEGImages", failed);
+  mark_ambiguous(entries, below ? images_below(root / "JPEGImages") : std::vector<fs::path>());
+  return entries;
+}
+
+std::vector<VocEntry> read_entries(const DataOptions& options, Split split, const ImageFolder& images,
+                                   ProblemLog& log) {
+  const fs::path place = place_of(options, split);
+  std::vector<VocEntry> entries = entries_of(place, options.root, images, log);
+  std::error_code failed;
+  match_by_filename(entries, fs::is_directory(place, failed), options, split, log);
+  for (const Split other : given_splits(options)) {
+    if (other == split) continue;
+    ProblemLog ignored(true);  // what is wrong with another split is reported when that is read
+    try {
+      const std::vector<VocEntry> others =
+          entries_of(place_of(options, other), options.root, images, ignored);
+      report_shared_labels(entries, others, options.root, log);
+    } catch (const InputError&) {
+    }
+  }
   return entries;
 }
 
 class VocLabels : public LabelSource {
  public:
-  VocLabels(const DataOptions& options, std::vector<VocEntry> entries)
-      : root_(options.root), images_(root_ / "JPEGImages"), entries_(std::move(entries)) {}
+  VocLabels(const DataOptions& options, Split split, ProblemLog& log)
+      : root_(options.root),
+        images_(root_ / "JPEGImages"),
+        entries_(read_entries(options, split, images_, log)) {}
 
   size_t size() const override { return entries_.size(); }
 
@@ -184,7 +221,7 @@ class VocLabels : public LabelSource {
 
 std::unique_ptr<LabelSource> open_voc(const DataOptions& options, Split split, ProblemLog& log) {
   data_root(options);
-  return std::make_unique<VocLabels>(options, read_entries(options, split, log));
+  return std::make_unique<VocLabels>(options, split, log);
 }
 
 /// The folder that Pascal VOC's own archives unpack to holds that of one year.

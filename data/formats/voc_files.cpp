@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include <fmt/format.h>
+
 #include "core/files.h"
 #include "core/text.h"
 #include "data/formats/folder.h"
@@ -102,6 +104,23 @@ LabelFile voc_labels(const VocEntry& entry, const fs::path& root) {
       places.push_back((root / shared / (name + ".xml")).lexically_normal());
   }
   return find_label_file(places);
+}
+
+void report_shared_labels(const std::vector<VocEntry>& entries, const std::vector<VocEntry>& others,
+                          const fs::path& root, ProblemLog& log) {
+  std::unordered_map<std::string, const VocEntry*> by_name;
+  for (const VocEntry& other : others) {
+    if (!other.image.empty()) by_name.emplace(other.name, &other);
+  }
+  for (const VocEntry& entry : entries) {
+    const auto other = by_name.find(entry.name);
+    if (entry.image.empty() || other == by_name.end()) continue;
+    const LabelFile labels = voc_labels(entry, root), of_other = voc_labels(*other->second, root);
+    const fs::path image = other->second->image;
+    if (!labels.found || labels.path != of_other.path || real_path(entry.image) == real_path(image)) continue;
+    log.add(Kind::shared_labels, labels.path.string(),
+            fmt::format("{} and {}", entry.image.string(), image.string()));
+  }
 }
 
 namespace {

@@ -55,6 +55,11 @@ void mark_ambiguous(std::vector<VocEntry>& entries, const std::vector<std::files
 /// its name alone unless that is ambiguous.
 LabelFile voc_labels(const VocEntry& entry, const std::filesystem::path& root);
 
+/// Reports the XML files of Annotations/ that images of another split take too, by their names alone: both are trained
+/// on or scored with the same boxes, and one of them was labelled otherwise unless it is a copy.
+void report_shared_labels(const std::vector<VocEntry>& entries, const std::vector<VocEntry>& others,
+                          const std::filesystem::path& root, ProblemLog& log);
+
 /// Gives images without an XML of their own name one that has no image of its own name and theirs in <filename>. Of a
 /// split that is a folder (`all`), reports those with objects that are left.
 void match_by_filename(std::vector<VocEntry>& entries, bool all, const DataOptions& options, Split split,

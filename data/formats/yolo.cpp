@@ -44,13 +44,22 @@ std::vector<double> numbers(std::string_view line) {
   return values;
 }
 
+/// `key_points`: how many numbers of key points stand behind a box.
 std::optional<LabelledBox> parse_line(const std::string& text, const std::string& where,
-                                      const ClassNames& classes, ProblemLog& log) {
+                                      const ClassNames& classes, size_t key_points, ProblemLog& log) {
   const auto malformed = [&](const std::string& detail, const std::string& remedy) {
     log.add(Kind::malformed_label, where, detail, remedy);
     return std::nullopt;
   };
-  const std::vector<double> values = numbers(text);
+  std::vector<double> values = numbers(text);
+  if (key_points > 0) {
+    if (values.size() != 5 && values.size() != 5 + key_points) {
+      return malformed(fmt::format("'{}' is not 'class x y width height' and {} numbers of key points",
+                                   text.substr(0, 80), key_points),
+                       "Correct kpt_shape in the data set's YAML (data.kpt_shape), or the line.");
+    }
+    values.resize(5);
+  }
   const bool polygon = values.size() >= 7 && values.size() % 2 == 1;
   if (values.size() != 5 && !polygon) {
     return malformed(fmt::format("'{}' is not 'class x y width height'", text.substr(0, 80)),
@@ -193,13 +202,32 @@ void report_unused_labels(const fs::path& folder, const FolderFiles& files, Prob
   }
 }
 
-void read_labels(const fs::path& labels, const YoloNames& names, LabelledImage& image, ProblemLog& log) {
+void read_labels(const fs::path& labels, const YoloNames& names, size_t key_points, LabelledImage& image,
+                 ProblemLog& log) {
   image.relative = true;
   const ClassNames& ids = names.of(image.file);
   for (const TextLine& line : label_lines(labels)) {
-    if (auto box = parse_line(line.text, at_line(labels, line.number), ids, log))
+    if (auto box = parse_line(line.text, at_line(labels, line.number), ids, key_points, log))
       image.boxes.push_back(std::move(*box));
   }
+}
+
+/// data.kpt_shape, or else what the YAML in the root says, where the names are its own too.
+size_t key_points_of(const DataOptions& options) {
+  if (!options.kpt_shape.empty()) return key_point_numbers(options.kpt_shape, "data.kpt_shape");
+  if (!options.names.empty()) return 0;
+  std::error_code failed;
+  for (const char* name : {"data.yaml", "dataset.yaml"}) {
+    const fs::path file = fs::path(options.root) / name;
+    if (!fs::is_regular_file(file, failed)) continue;
+    const YamlDocument document = YamlDocument::load(file);
+    const YAML::Node& root = document.root().node;
+    if (!root.IsMap()) continue;
+    const YamlValue shape{root["kpt_shape"], file.string()};
+    if (shape.defined())
+      return key_point_numbers(yaml_as<std::vector<int>>(shape, "kpt_shape"), shape.where());
+  }
+  return 0;
 }
 
 /// Whether data.classes chooses from the data set's own names. It does not where it has none of them, or all and more.
@@ -284,6 +312,18 @@ fs::path parallel_label(const fs::path& image) {
   return parallel_label(image, folders);
 }
 
+size_t key_point_numbers(const std::vector<int>& shape, const std::string& where) {
+  if (shape.empty()) return 0;
+  constexpr int most_points = 10'000;
+  const bool known =
+      shape.size() == 2 && shape[0] > 0 && shape[0] <= most_points && (shape[1] == 2 || shape[1] == 3);
+  if (!known) {
+    throw InputError(fmt::format("'kpt_shape' is [{}]", fmt::join(shape, ", ")), where,
+                     "It is the number of points and the numbers of each, 2 or 3: kpt_shape: [17, 3]");
+  }
+  return static_cast<size_t>(shape[0]) * static_cast<size_t>(shape[1]);
+}
+
 ClassNames read_names_file(const fs::path& file) {
   std::vector<std::string> names;
   for (const TextLine& line : read_lines(file)) names.push_back(line.text);
@@ -328,15 +368,18 @@ std::vector<fs::path> read_images(const fs::path& place, const DataOptions& opti
   return std::move(files.images);
 }
 
-static std::unique_ptr<LabelSource> open_labels(std::vector<fs::path> images, YoloNames names) {
+static std::unique_ptr<LabelSource> open_labels(std::vector<fs::path> images, YoloNames names,
+                                                size_t key_points) {
   std::vector<std::string> all = names.classes.names();
-  const auto read = [names = std::move(names)](const fs::path& labels, LabelledImage& image,
-                                               ProblemLog& log) { read_labels(labels, names, image, log); };
+  const auto read = [names = std::move(names), key_points](const fs::path& labels, LabelledImage& image,
+                                                           ProblemLog& log) {
+    read_labels(labels, names, key_points, image, log);
+  };
   return std::make_unique<LabelsBesideImages>(std::move(images), label_file, read, std::move(all));
 }
 
 std::unique_ptr<LabelSource> open_text_labels(std::vector<fs::path> images, ClassNames classes) {
-  return open_labels(std::move(images), YoloNames{std::move(classes)});
+  return open_labels(std::move(images), YoloNames{std::move(classes)}, 0);
 }
 
 std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, ProblemLog& log) {
@@ -346,7 +389,7 @@ std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, 
     for (fs::path& image : read_images(place, options, log)) images.push_back(std::move(image));
   }
   YoloNames names = find_yolo_names(options, split, images);
-  return open_labels(std::move(images), std::move(names));
+  return open_labels(std::move(images), std::move(names), key_points_of(options));
 }
 
 DatasetFormat yolo_format() {

@@ -4,7 +4,8 @@
 // A label file is looked for in the parallel folder (the last "images" or "JPEGImages" of the image's path
 // replaced by "labels") and then beside the image. A line with a class and three or more points, the
 // segmentation form, is read as the box around the points, as in Ultralytics. Lines of seven numbers are
-// reported, since they could also be a box with a score and a track id.
+// reported, since they could also be a box with a score and a track id. Where data.kpt_shape, or that of the data set's
+// YAML, says that key points stand behind each box, the boxes are read and the points are not.
 #pragma once
 
 #include "data/formats/labels.h"
@@ -36,6 +37,10 @@ std::vector<std::filesystem::path> read_images(const std::filesystem::path& plac
 
 /// The class names that a YAML lists under `names` or `classes`, or maps from their ids; none where it has neither.
 ClassNames names_in_yaml(const YamlValue& root);
+
+/// How many numbers stand behind a box with key points of this shape, Ultralytics's kpt_shape: points, and 2 or 3 numbers a
+/// point (x, y and whether it is seen). 0 without a shape. Throws InputError for another shape.
+size_t key_point_numbers(const std::vector<int>& shape, const std::string& where);
 
 /// Class names, one a line.
 ClassNames read_names_file(const std::filesystem::path& file);

@@ -237,6 +237,12 @@ std::optional<ImageHeader> parse_image_header(Bytes bytes) {
   return std::nullopt;
 }
 
+bool is_animated_webp(Bytes bytes) {
+  constexpr uint8_t animation = 0x02;
+  return image_format(bytes) == ImageFormat::webp && matches(bytes, 12, "VP8X") && bytes.size() > 20 &&
+         (bytes[20] & animation);
+}
+
 std::optional<uint64_t> announced_pixels(Bytes bytes) {
   if (const auto header = parse_image_header(bytes))
     return header->width * static_cast<uint64_t>(header->height);

@@ -28,6 +28,9 @@ struct ImageHeader {
 /// an image, or the header is longer than `bytes`.
 std::optional<ImageHeader> parse_image_header(std::span<const uint8_t> bytes);
 
+/// Whether this is the beginning of a WebP of several frames.
+bool is_animated_webp(std::span<const uint8_t> bytes);
+
 /// Width times height as the header announces them: of the formats above, TIFF, JPEG 2000, GIF, PNM and Sun raster.
 /// nullopt: another format, or a header that is damaged or not within `bytes`.
 std::optional<uint64_t> announced_pixels(std::span<const uint8_t> bytes);

@@ -156,6 +156,11 @@ std::string why_unknown(std::span<const uint8_t> bytes) {
   return "it is not an image of a kind that can be read";
 }
 
+std::string why_not_animated() {
+  return std::string("it is an animated WebP, and OpenCV ") + cv::getVersionString() +
+         " reads still ones only: save a frame of it, for example with webpmux -get frame 1 FILE.webp -o STILL.webp";
+}
+
 std::string lower_extension(const fs::path& file) {
   return lower_case(file.extension().string());
 }
@@ -194,8 +199,10 @@ cv::Mat read_by_opencv(const std::vector<uint8_t>& bytes, int channels, const fs
     throw ImageError(ImageError::Kind::truncated, "the file ends before the image does", file);
   }
   if (image.empty()) {
-    const bool known = format != ImageFormat::other;
-    throw ImageError(ImageError::Kind::undecodable, known ? "its contents are damaged" : why_unknown(bytes),
+    throw ImageError(ImageError::Kind::undecodable,
+                     is_animated_webp(bytes)        ? why_not_animated()
+                     : format != ImageFormat::other ? "its contents are damaged"
+                                                    : why_unknown(bytes),
                      file);
   }
   const cv::Mat read = to_rgb8(image, channels, file);
@@ -289,7 +296,9 @@ cv::Mat read_image(const fs::path& file, cv::Size at_least, int channels, uint64
 }
 
 bool has_end_mark(const fs::path& file) {
-  const ImageFormat format = image_format(read_stored(file, 0, 16));
+  const std::vector<uint8_t> head = read_stored(file, 0, 32);
+  const ImageFormat format = image_format(head);
+  if (is_animated_webp(head)) return false;
   if (format != ImageFormat::jpeg && format != ImageFormat::png) return true;
   const std::string_view mark = format == ImageFormat::jpeg ? "\xFF\xD9" : "IEND\xAE\x42\x60\x82";
   const std::vector<uint8_t> tail =

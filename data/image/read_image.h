@@ -61,7 +61,8 @@ class ImageError : public InputError {
 void check_pixels(const std::filesystem::path& file, std::span<const uint8_t> bytes, uint64_t max_pixels);
 
 /// False when a JPEG or PNG does not end with the format's end marker, which nearly always means a truncated
-/// file; true for other formats. This is much cheaper than decoding.
+/// file; true for other formats, but for an animated WebP, of which some versions of OpenCV read nothing. This is much
+/// cheaper than decoding.
 bool has_end_mark(const std::filesystem::path& file);
 
 /// True for what an operating system puts into folders and archives beside the files of the user: AppleDouble's

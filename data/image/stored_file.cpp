@@ -179,8 +179,10 @@ class TarReader {
       case '\0': {
         const std::string name = std::exchange(next_name_, "");
         // Packed with `tar -C FOLDER .`, they begin with "./", which no path that was put in order has.
-        const fs::path own = name.empty() ? header.name() : name;
-        members.push_back({own.lexically_normal().string(), from, *size});
+        const fs::path own = fs::path(name.empty() ? header.name() : name).lexically_normal();
+        // Below its archive's path, such a name would be that of another file.
+        if (own.is_absolute() || (!own.empty() && *own.begin() == "..")) refuse_outside(own);
+        members.push_back({own.string(), from, *size});
         break;
       }
       default: next_name_.clear();  // folders, links and devices have no bytes
@@ -198,6 +200,12 @@ class TarReader {
   [[noreturn]] void refuse(const std::string& why) const {
     throw InputError("this archive cannot be read: " + why, fmt::format("{}, byte {}", file_.string(), at_),
                      "Copy or write it again; archives must be uncompressed .tar files.");
+  }
+
+  [[noreturn]] void refuse_outside(const fs::path& name) const {
+    throw InputError(fmt::format("the name of its member '{}' leads out of this archive", name.string()),
+                     fmt::format("{}, byte {}", file_.string(), at_),
+                     "Write it again with names that begin in a folder: tar -C FOLDER -cf FILE.tar .");
   }
 
   const fs::path& file_;
@@ -287,9 +295,9 @@ Archives& archives() {
   return all;
 }
 
-/// The name in its archive of a file that lies in one.
+/// The name in its archive of a file that lies in one, in order as those of the list are.
 std::string member_name(const fs::path& file, const fs::path& archive) {
-  return file.native().substr(archive.native().size() + 1);
+  return fs::path(file.native().substr(archive.native().size() + 1)).lexically_normal().string();
 }
 
 }  // namespace

@@ -14,13 +14,13 @@ namespace brightnet {
 
 /// A regular file in an archive.
 struct TarMember {
-  std::string name;           ///< its path in the archive
+  std::string name;           ///< its path in the archive: a.jpg, also of one that was packed as ./a.jpg
   uint64_t at = 0, size = 0;  ///< where its bytes begin in the archive, and how many they are
 };
 
 /// The regular files in a tar archive, in its order: POSIX's ustar and pax, and GNU's long names. It is read anew only when
 /// the archive has changed. Throws InputError, with the place, for a file that is no tar archive (a compressed one, for
-/// example) or that ends within a member.
+/// example), that ends within a member, or that has one whose name is absolute or leads above the archive.
 std::vector<TarMember> tar_members(const std::filesystem::path& archive);
 
 /// Whether a name is a tar archive's, and not one of the files that systems put beside them.

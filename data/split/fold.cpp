@@ -1,6 +1,10 @@
 #include "data/split/fold.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -20,6 +24,51 @@ void number_anew_unless_unique(std::vector<ImageRecord>& images) {
   for (const ImageRecord& image : images) ids.insert(image.id);
   if (ids.size() == images.size()) return;
   for (size_t i = 0; i < images.size(); ++i) images[i].id = static_cast<int64_t>(i);
+}
+
+/// The group with the fewest images, of those with objects if there are any; of several the one with the least hash, so
+/// that names do not matter.
+size_t smallest_group(const Dataset& all, const std::vector<ImageContent>& contents,
+                      const std::vector<size_t>& group_of) {
+  struct Size {
+    bool no_objects = true;
+    size_t images = 0;
+    uint64_t hash = std::numeric_limits<uint64_t>::max();
+    auto operator<=>(const Size&) const = default;
+  };
+  std::map<size_t, Size> groups;
+  for (size_t i = 0; i < group_of.size(); ++i) {
+    Size& group = groups[group_of[i]];
+    if (!all.images[i].annotations.empty()) group.no_objects = false;
+    group.images += 1;
+    group.hash = std::min(group.hash, contents[i].bytes);
+  }
+  const auto smaller = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return std::min_element(groups.begin(), groups.end(), smaller)->first;
+}
+
+/// Whether each image is validated.
+std::vector<bool> validated_images(const Dataset& all, const Fold& fold) {
+  const auto count = static_cast<size_t>(fold.count), part = static_cast<size_t>(fold.part) - 1;
+  const std::vector<ImageContent> contents = image_contents(all.images);
+  const DivideOptions equal{.shares = std::vector<double>(count, 1.0 / count)};
+  const Division division = divide(all, contents, equal);
+  const std::set<size_t> groups(division.group.begin(), division.group.end()),
+      parts(division.part.begin(), division.part.end());
+  const bool unasked = fold == validation_fold && groups.size() > 1;
+  if (parts.size() < count && !unasked) {
+    const std::string fewer =
+        groups.size() > 1 ? fmt::format(", or take fewer parts: --fold 1/{}", groups.size()) : "";
+    throw InputError(fmt::format("{} of different images cannot be divided into {} parts",
+                                 counted(groups.size(), "group", "groups"), count),
+                     fmt::format("data.fold={}", to_text(fold)),
+                     "Name images to validate on (data.val)" + fewer);
+  }
+  const bool by_part = parts.size() > 1 && parts.contains(part);
+  const size_t chosen = by_part ? part : smallest_group(all, contents, division.group);
+  std::vector<bool> validated;
+  for (const size_t own : by_part ? division.part : division.group) validated.push_back(own == chosen);
+  return validated;
 }
 
 }  // namespace
@@ -56,23 +105,12 @@ FoldData read_fold(const DataOptions& options) {
   std::erase(splits, Split::test);
   Dataset all = read_splits(options, splits).dataset;
   number_anew_unless_unique(all.images);
-  const auto count = static_cast<size_t>(options.fold.count);
-  const DivideOptions equal{.shares = std::vector<double>(count, 1.0 / count)};
-  const Division division = divide(all, image_contents(all.images), equal);
-  if (std::set<size_t>(division.part.begin(), division.part.end()).size() < count) {
-    const std::set<size_t> groups(division.group.begin(), division.group.end());
-    const std::string fewer =
-        groups.size() > 1 ? fmt::format(", or take fewer parts: --fold 1/{}", groups.size()) : "";
-    throw InputError(fmt::format("{} of different images cannot be divided into {} parts",
-                                 counted(groups.size(), "group", "groups"), count),
-                     fmt::format("data.fold={}", to_text(options.fold)),
-                     "Name images to validate on (data.val)" + fewer);
-  }
+  const std::vector<bool> is_validated = validated_images(all, options.fold);
   FoldData fold;
   fold.training.classes = fold.validation.classes = all.classes;
   fold.training.problems = std::move(all.problems);
   for (size_t i = 0; i < all.images.size(); ++i) {
-    const bool validated = division.part[i] + 1 == static_cast<size_t>(options.fold.part);
+    const bool validated = is_validated[i];
     if (!validated && !options.include_difficult_in_training)
       std::erase_if(all.images[i].annotations, [](const Annotation& a) { return a.difficult; });
     (validated ? fold.validation : fold.training).images.push_back(std::move(all.images[i]));

@@ -1,10 +1,12 @@
 #include "detect/sources/video.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace brightnet {
 namespace {
@@ -19,6 +21,12 @@ cv::VideoCapture opened(const std::string& what) {
   }
 }
 
+/// Whether "cam:554" ends in a port: such a ':' begins no password, unless a host goes on after a later '@'.
+bool ends_in_port(const std::string& authority) {
+  const size_t colon = authority.rfind(':');
+  return colon != std::string::npos && parse_integer<uint16_t>(authority.substr(colon + 1)).has_value();
+}
+
 }  // namespace
 
 std::string without_credentials(const std::string& address) {
@@ -27,9 +35,13 @@ std::string without_credentials(const std::string& address) {
   const size_t begin = scheme + 3;
   const std::string rest = address.substr(begin);
   // Passwords contain '@' and '/' too, as cameras' owners give them, so the last '@' counts; after a '/' only where there may
-  // be a password before it, which a ':' begins. Rather too little is left of "cam:554/live@2x" than a part of a password.
-  const size_t last = rest.rfind('@'), host = rest.substr(0, rest.find('/')).rfind('@');
-  const size_t at = last != std::string::npos && rest.find(':') < last ? last : host;
+  // be a password before it, which a ':' begins. Rather too little is left of "a:b/live@2x" than a part of a password.
+  const std::string authority = rest.substr(0, rest.find('/'));
+  const size_t last = rest.rfind('@'), host = authority.rfind('@');
+  const bool password = last != std::string::npos && rest.find(':') < last;
+  const bool in_path = last != std::string::npos && last > authority.size() && ends_in_port(authority) &&
+                       rest.find_first_of("/.:", last) == std::string::npos;
+  const size_t at = password && !in_path ? last : host;
   return at == std::string::npos ? address : address.substr(0, begin) + rest.substr(at + 1);
 }
 

@@ -38,9 +38,9 @@ def train(
     *,
     model: StrPath = "",
     data: StrPath = "",
-    epochs: int = 0,
+    epochs: int | None = None,
     size: _options.Size | str | None = None,
-    batch: int = 0,
+    batch: int | None = None,
     weights: StrPath = "",
     weights_cfg: StrPath = "",
     weights_partial: bool = False,
@@ -73,6 +73,9 @@ def train(
     meanwhile. One run at a time in a process.
     """
     assignments = _options.settings(train, settings)
+    for word, count in (("epochs", epochs), ("batch", batch)):
+        if count is not None and count < 1:  # the library takes 0 for what is not given
+            raise _brightnet.InputError(f"train(): {word} is {count} and must be at least 1.")
     folder: list[pathlib.Path] = []
     line = ProgressLine(progress)
 
@@ -98,9 +101,9 @@ def train(
                 settings=assignments,
                 fold=fold,
                 precision=precision,
-                epochs=epochs,
+                epochs=epochs or 0,
                 size=_options.size_text(size),
-                batch=batch,
+                batch=batch or 0,
                 weights=os.fspath(weights),
                 weights_cfg=os.fspath(weights_cfg),
                 weights_partial=weights_partial,

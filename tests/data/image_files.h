@@ -122,6 +122,29 @@ inline Bytes with_webp_exif(const Bytes& simple, cv::Size size, const Bytes& blo
   return extended;
 }
 
+/// A simple WebP of this size (at most 256 a side) as the two frames of an animated one.
+inline Bytes animated_webp(const Bytes& simple, cv::Size size) {
+  const auto put = [](Bytes& to, size_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) to.push_back(static_cast<uint8_t>(value >> 8 * i));
+  };
+  Bytes all{'W', 'E', 'B', 'P', 'V', 'P', '8', 'X', 10, 0, 0, 0, 2, 0, 0, 0};
+  for (const int side : {size.width, size.height}) put(all, side - 1, 3);
+  all.insert(all.end(), {'A', 'N', 'I', 'M', 6, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  for (int frame = 0; frame < 2; ++frame) {
+    all.insert(all.end(), {'A', 'N', 'M', 'F'});
+    put(all, 16 + simple.size() - 12, 4);
+    put(all, 0, 6);  // its place
+    for (const int side : {size.width, size.height}) put(all, side - 1, 3);
+    put(all, 100, 3);  // milliseconds
+    put(all, 0, 1);
+    all.insert(all.end(), simple.begin() + 12, simple.end());
+  }
+  Bytes file{'R', 'I', 'F', 'F'};
+  put(file, all.size(), 4);
+  file.insert(file.end(), all.begin(), all.end());
+  return file;
+}
+
 inline ImageError::Kind failure(const fs::path& file) {
   try {
     read_image(file);

@@ -217,6 +217,15 @@ def test_an_argument_of_another_type_is_named(call, message):
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize("word", ["epochs", "batch"])
+@pytest.mark.parametrize("count", [0, -1, np.int64(0)])
+def test_no_epochs_and_an_empty_batch_are_mistakes_as_on_the_command_line(data, tmp_path, word, count):
+    with pytest.raises(brightnet.InputError) as error:
+        brightnet.train(data=data, out=tmp_path / "run", **{**SHORT, word: count})
+    assert str(error.value) == f"train(): {word} is {count} and must be at least 1."
+    assert not (tmp_path / "run").exists()
+
+
 def test_mistakes_are_the_paragraphs_of_the_command(data, tmp_path):
     def same(arguments, keywords, error=brightnet.InputError):
         device = keywords.get("device", "cpu")

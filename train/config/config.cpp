@@ -141,6 +141,7 @@ std::vector<std::string> said_keys(const DataOptions& data) {
   std::vector<std::string> keys{"format", "root", "train", "val", "test"};
   if (!data.classes.empty() || !data.names.empty()) keys.emplace_back("classes");
   if (!data.names.empty()) keys.emplace_back("names");
+  if (!data.kpt_shape.empty()) keys.emplace_back("kpt_shape");
   if (!data.map.empty()) keys.emplace_back("map");
   if (data.single_class) keys.emplace_back("single_class");
   if (!data.target_class_mapping.empty()) keys.emplace_back("target_class_mapping");

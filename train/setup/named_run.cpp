@@ -64,7 +64,7 @@ void NamedRun::say_data() const {
   log::info("Data: {}", recognized()->text());
   if (divides())
     log::info(
-        "It names no validation images, so a tenth of all is set aside for validation; images that look alike stay "
+        "It names no validation images, so a tenth of all, or at least one, is set aside for validation; images that look alike stay "
         "together (data.fold={}).",
         to_text(validation_fold));
 }

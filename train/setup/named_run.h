@@ -11,9 +11,6 @@
 
 namespace brightnet {
 
-/// What validates of a data set without validation images: a tenth of the training images, chosen by content.
-constexpr Fold validation_fold{1, 10};
-
 class NamedRun {
  public:
   /// `needs_validation`: a data set without validation images is divided, unless a setting says something of them.

@@ -41,6 +41,24 @@ TEST(Csv, ColumnsAreFoundByTheirNamesAndQuotedFieldsMayHoldCommas) {
   expect_box(dataset.images[0].annotations.at(0), 0, 10, 20, 30, 40);
 }
 
+TEST(Csv, HeadersMayBeCapitalAndFieldsApartBySemicolons) {
+  const DatasetFolder data;
+  data.image("a, b.jpg");
+  data.text("t.csv",
+            "Filename;Width;HEIGHT;Class;XMin;yMin;Xmax;YMAX\na, b.jpg;100;80;\"Dog; small\";10;20;30;40\n");
+  const Dataset dataset = read_dataset(data.options("csv", "t.csv", {}), Split::train);
+  EXPECT_EQ(dataset.classes, std::vector<std::string>{"Dog; small"}) << "a class's case is its own";
+  ASSERT_EQ(dataset.images.size(), 1u);
+  EXPECT_EQ(dataset.images[0].file.filename(), "a, b.jpg");
+  expect_box(dataset.images[0].annotations.at(0), 0, 10, 20, 30, 40);
+  EXPECT_TRUE(dataset.problems.empty()) << summarize(dataset.problems);
+  data.text("t.csv", "Filename;Class;XMin;YMin;XMax\n");
+  EXPECT_TRUE(contains(message(data.options("csv", "t.csv", {"x"})),
+                       "no column 'ymax' in the header 'Filename;Class;XMin;YMin;XMax'"));
+  data.text("t.csv", "Filename;Class;XMin;YMin;XMax;YMax\na;b.jpg;x;1;2;3;4\n");
+  EXPECT_TRUE(contains(message(data.options("csv", "t.csv", {"x"})), "a field with a semicolon in it"));
+}
+
 TEST(Csv, ALineWithoutClassAndBoxIsAnImageWithoutObjects) {
   const DatasetFolder data;
   data.image("a.jpg");

@@ -141,6 +141,22 @@ TEST_F(Recognize, UltralyticsYamlWithAListOfPlaces) {
   EXPECT_TRUE(contains(message(again), "data.train is a list of 2 places, and data.format: coco takes one"));
 }
 
+TEST_F(Recognize, UltralyticsYamlOfAPoseSetGivesItsBoxes) {
+  divided("pose/");
+  data_.text("pose/labels/train/train.txt", "0 0.5 0.5 0.2 0.4 0.1 0.1 2 0.9 0.9 0\n");
+  data_.text("pose/data.yaml", "train: images/train\nval: images/val\nnames: [bolt]\nkpt_shape: [2, 3]\n");
+  EXPECT_EQ(summary("pose"),
+            "an Ultralytics data.yaml in a folder | yolo | pose | images/train, images/val, ");
+  const RecognizedData data = recognized("pose/data.yaml");
+  EXPECT_TRUE(contains(data.text(), "its key points (kpt_shape) are not")) << data.text();
+  const Dataset dataset = read_dataset(data.options, Split::train);
+  expect_box(dataset.images.at(0).annotations.at(0), 0, 40, 24, 60, 56);
+  // It survives being written and read, as in a run's config.yaml.
+  DataOptions again;
+  read_config(YamlDocument::parse(print_config(data.options), "printed").root(), again);
+  EXPECT_EQ(again.kpt_shape, (std::vector<int>{2, 3}));
+}
+
 TEST_F(Recognize, WrongUltralyticsYamlsAreRefusedWithTheirLines) {
   divided("");
   const auto said = [&](const std::string& text) {
@@ -157,7 +173,8 @@ TEST_F(Recognize, WrongUltralyticsYamlsAreRefusedWithTheirLines) {
       said("path: gone\ntrain: x\nnames: [bolt]\ndownload: |\n  import os\n  os.x()\n");
   EXPECT_TRUE(contains(missing, "d.yaml:1: 'path' names gone"));
   EXPECT_TRUE(contains(missing, "`download:` (a script) says where the data are; brightnet does not run it"));
-  EXPECT_TRUE(contains(said("train: images/train\nnames: [bolt]\nkpt_shape: [17, 3]\n"), "key points"));
+  EXPECT_TRUE(contains(said("train: images/train\nnames: [bolt]\nkpt_shape: [17, 4]\n"),
+                       "d.yaml:3: 'kpt_shape' is [17, 4]"));
   EXPECT_TRUE(contains(said("path: .\nnames: [bolt]\n"), "names no training images"));
   EXPECT_TRUE(contains(said("a: 1\n"), "this YAML describes no data"));
   EXPECT_TRUE(contains(said("layers: []\n"), "this is a model"));
@@ -337,6 +354,8 @@ TEST_F(Recognize, KittiAndCsv) {
             "a CSV table | csv | csv | train/_annotations.csv, valid/_annotations.csv, ");
   data_.image("alone/a.jpg");
   data_.text("alone/table.csv", header + "a.jpg,100,80,bolt,10,10,40,40\n");
+  EXPECT_EQ(summary("alone/table.csv"), "a CSV table | csv | alone | table.csv, , ");
+  data_.text("alone/table.csv", "Filename;Class;XMin;YMin;XMax;YMax\na.jpg;bolt;10;10;40;40\n");
   EXPECT_EQ(summary("alone/table.csv"), "a CSV table | csv | alone | table.csv, , ");
 }
 

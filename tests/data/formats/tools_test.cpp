@@ -165,7 +165,12 @@ TEST_F(Tools, LabelMe) {
   EXPECT_TRUE(
       contains(message(data_.options("labelme", "train", {"cat"})), "a.json: a shape needs a 'label'"));
   data_.text("train/a.json", "{\"shapes\": [");
-  EXPECT_TRUE(contains(message(data_.options("labelme", "train", {"cat"})), "this is not valid JSON"));
+  const std::string broken = message(data_.options("labelme", "train", {"cat"}));
+  EXPECT_TRUE(contains(broken, "a.json:1: this is not valid JSON. "));
+  EXPECT_EQ(broken.find("a.json"), broken.rfind("a.json")) << broken;
+  data_.text("train/a.json", "[]");
+  EXPECT_TRUE(
+      contains(message(data_.options("labelme", "train", {"cat"})), "a.json: this JSON has no 'shapes'"));
 }
 
 std::string labelme(const std::string& image, int boxes = 1) {
@@ -289,6 +294,8 @@ TEST_F(Tools, Supervisely) {
              R"({"objects": [{"classTitle": "dog", "geometryType": "bitmap", "bitmap": {}}]})");
   EXPECT_TRUE(
       contains(message(recognized().options), "a.jpg.json: an object is a bitmap, which cannot be read"));
+  data_.text("ds 1/ann/a.jpg.json", "{\"objects\":\n");
+  EXPECT_TRUE(contains(message(recognized().options), "a.jpg.json:2: this is not valid JSON"));
 }
 
 TEST_F(Tools, Datumaro) {

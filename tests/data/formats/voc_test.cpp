@@ -152,6 +152,60 @@ TEST(Voc, ImagesInFoldersHaveTheirXmlInTheSameFolders) {
   EXPECT_EQ(boxes("list.txt"), (std::vector<size_t>{0, 2, 2}));
 }
 
+TEST(Voc, ALinesFolderIsThatOfItsImage) {
+  const DatasetFolder data;
+  const std::string box = object("x", corners("1", "1", "9", "9"));
+  for (const char* image : {"1", "cam1/1", "cam2/1"}) data.image("JPEGImages/" + std::string(image) + ".jpg");
+  data.text("Annotations/1.xml", annotation(box, "1.jpg"));
+  data.text("Annotations/cam1/1.xml",
+            annotation(box + object("x", corners("20", "20", "29", "29")), "1.jpg"));
+  data.text("Annotations/cam2/1.xml", annotation("", "1.jpg"));
+  data.text("list.txt", "cam1/1.jpg\nJPEGImages/cam2/1.jpg\n1.jpg\ncam1/1.xml\n./cam1/1\n");
+  const Dataset dataset = read_dataset(data.options("voc", "list.txt", {"x"}), Split::train);
+  EXPECT_TRUE(dataset.problems.empty()) << summarize(dataset.problems);
+  ASSERT_EQ(dataset.images.size(), 5u);
+  const struct {
+    const char* file;
+    size_t boxes;
+  } expected[] = {{"cam1/1.jpg", 2}, {"cam2/1.jpg", 0}, {"1.jpg", 1}, {"cam1/1.jpg", 2}, {"cam1/1.jpg", 2}};
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(dataset.images[i].file, data.root() / "JPEGImages" / expected[i].file) << i;
+    EXPECT_EQ(dataset.images[i].annotations.size(), expected[i].boxes) << i;
+  }
+  // One that is missing is not that of another folder; a path of another place counts by its last part.
+  data.text("list.txt", "cam1/2.jpg\nVOC2007/JPEGImages/1.jpg\n");
+  data.image("JPEGImages/2.jpg");
+  const Dataset moved = read_dataset(data.options("voc", "list.txt", {"x"}), Split::train);
+  ASSERT_EQ(count(moved, Kind::missing_image), 1);
+  EXPECT_TRUE(contains(moved.problems[0].where, "cam1/2.jpg")) << moved.problems[0].where;
+  ASSERT_EQ(moved.images.size(), 1u);
+  EXPECT_EQ(moved.images[0].annotations.size(), 1u);
+}
+
+TEST(Voc, AnXmlThatImagesOfTwoSplitsHaveIsReported) {
+  const DatasetFolder data;
+  for (const char* image : {"images/train/1", "images/train/2", "images/val/1", "images/val/3"})
+    data.image(std::string(image) + ".jpg");
+  for (const std::string name : {"1", "2", "3"})
+    data.text("Annotations/" + name + ".xml",
+              annotation(object("x", corners("1", "1", "9", "9")), name + ".jpg"));
+  const DataOptions options = data.options("voc", "images/train", {"x"}, "images/val");
+  for (const Split split : {Split::train, Split::val}) {
+    const Dataset dataset = read_dataset(options, split);
+    ASSERT_EQ(count(dataset, Kind::shared_labels), 1) << summarize(dataset.problems);
+    EXPECT_EQ(dataset.problems.size(), 1u) << summarize(dataset.problems);
+    const std::string said = summarize(dataset.problems);
+    for (const char* word : {"Annotations/1.xml", "images/train/1.jpg", "images/val/1.jpg", "used for both"})
+      EXPECT_TRUE(contains(said, word)) << said;
+    for (const auto& image : dataset.images) EXPECT_EQ(image.annotations.size(), 1u) << image.file;
+  }
+  // Each in its own folder, none is shared.
+  for (const std::string split : {"train", "val"})
+    data.text("Annotations/" + split + "/1.xml",
+              annotation(object("x", corners("1", "1", "9", "9")), "1.jpg"));
+  EXPECT_EQ(count(read_dataset(options, Split::val), Kind::shared_labels), 0);
+}
+
 TEST(Voc, AnXmlBelowAnnotationsIsNotSilentlyUnused) {
   const DatasetFolder data;
   const std::string box = object("x", corners("1", "1", "9", "9"));

@@ -103,6 +103,32 @@ TEST(Yolo, LinesOfSevenNumbersAreReportedSinceABoxMayHaveAScoreAndAnId) {
   EXPECT_TRUE(contains(message(options), "write the labels without"));
 }
 
+TEST(Yolo, KeyPointsBehindABoxAreNoOutline) {
+  const DatasetFolder data;
+  data.image("a.jpg");
+  data.text("a.txt", "0 0.5 0.5 0.2 0.4 0.1 0.1 0.9 0.9\n0 0.2 0.5 0.2 0.4\n");
+  DataOptions options = data.options("yolo", ".", {"x"});
+  options.kpt_shape = {2, 2};
+  const auto expect_boxes = [&] {
+    const Dataset dataset = read_dataset(options, Split::train);
+    EXPECT_TRUE(dataset.problems.empty()) << summarize(dataset.problems);
+    ASSERT_EQ(dataset.images.at(0).annotations.size(), 2u);
+    expect_box(dataset.images[0].annotations[0], 0, 40, 24, 60, 56);
+    expect_box(dataset.images[0].annotations[1], 0, 10, 24, 30, 56);
+  };
+  expect_boxes();
+  options.kpt_shape = {};
+  data.text("data.yaml", "names: [x]\nkpt_shape: [2, 2]\n");
+  expect_boxes();
+  options.kpt_shape = {3, 3};
+  EXPECT_TRUE(contains(message(options),
+                       "a.txt:1: '0 0.5 0.5 0.2 0.4 0.1 0.1 0.9 0.9' is not 'class x y width "
+                       "height' and 9 numbers of key points"))
+      << message(options);
+  options.kpt_shape = {3};
+  EXPECT_TRUE(contains(message(options), "data.kpt_shape: 'kpt_shape' is [3]")) << message(options);
+}
+
 TEST(Yolo, LabelsWithoutAnImageAreReported) {
   const DatasetFolder data;
   data.image("images/train/a.jpg");

@@ -190,6 +190,21 @@ TEST(Image, OfAFormatThatThisOpenCvDoesNotReadNamesAConverter) {
   }
 }
 
+// Newer versions of OpenCV read the first frame, and older ones nothing.
+TEST(Image, AnAnimatedWebpIsItsFirstFrameOrSaysWhatItIs) {
+  const Bytes still = encode(".webp", gradient(36, 24), {cv::IMWRITE_WEBP_QUALITY, 101});
+  const fs::path file = write("moving.webp", animated_webp(still, {36, 24}));
+  EXPECT_EQ(image_size(file), cv::Size(36, 24));
+  EXPECT_FALSE(has_end_mark(file)) << "reading a data set must decode it to know";
+  EXPECT_TRUE(has_end_mark(write("still.webp", still)));
+  try {
+    EXPECT_EQ(read_image(file).size(), cv::Size(36, 24));
+  } catch (const ImageError& e) {
+    EXPECT_EQ(e.kind(), ImageError::Kind::undecodable);
+    EXPECT_TRUE(contains(e.what(), "it is an animated WebP, and OpenCV ")) << e.what();
+  }
+}
+
 TEST(Image, ImageNamesAreKnownInEitherCase) {
   for (const char* name : {"a.jpg", "a.JPG", "a.b.JpEg", "a.PNG", "a.tiff", "a.TIF", "a.bmp", "a.webp"})
     EXPECT_TRUE(is_image_name(name)) << name;

@@ -69,6 +69,8 @@ TEST(StoredFile, MembersOfAFolderThatWasPackedAsADotAreFoundByTheirNames) {
       0);
   EXPECT_EQ(text_of(read_stored(archive / "a.txt", 0, whole_file)), "alone");
   EXPECT_EQ(text_of(read_stored(archive / "b/c.txt", 0, whole_file)), "below");
+  EXPECT_EQ(text_of(read_stored(archive / "./a.txt", 0, whole_file)), "alone");
+  EXPECT_TRUE(is_stored(archive / "b/../a.txt"));
   for (const TarMember& member : tar_members(archive))
     EXPECT_FALSE(member.name.starts_with('.')) << member.name;
 }
@@ -116,6 +118,33 @@ TEST(StoredFile, DamagedArchivesAreRefusedWithTheirPlace) {
   EXPECT_TRUE(
       refusal(written("open.tar", whole.substr(0, whole.find_last_not_of('\0') / 512 * 512 + 512))).empty())
       << "without the zeros at its end";
+}
+
+// An absolute name, appended to the archive's path, would be read from the disk in the archive's stead.
+TEST(StoredFile, AMemberOutsideOfItsArchiveIsRefused) {
+  const DatasetFolder folder;
+  folder.text("in/a.txt", "inside");
+  folder.text("..b.txt", "a name that only looks so");
+  const fs::path archive = folder.root() / "out.tar";
+  const auto pack = [&](const std::string& in, const std::string& what) {
+    const std::string command =
+        fmt::format("tar -C '{}' -P -cf '{}' '{}'", (folder.root() / in).string(), archive.string(), what);
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  };
+  const std::string absolute = fs::absolute(folder.root() / "in/a.txt").string();
+  pack(".", absolute);
+  EXPECT_TRUE(contains(refusal(archive), "'" + absolute + "' leads out of this archive")) << refusal(archive);
+  EXPECT_TRUE(contains(refusal(archive), "out.tar, byte "));
+  fs::remove(archive);
+  pack("in", "../..b.txt");
+  EXPECT_TRUE(contains(refusal(archive), "'../..b.txt' leads out")) << refusal(archive);
+  fs::remove(archive);
+  pack("in", "../in/../..b.txt");
+  EXPECT_TRUE(contains(refusal(archive), "leads out")) << refusal(archive);
+  fs::remove(archive);
+  pack(".", "in/../..b.txt");
+  ASSERT_EQ(refusal(archive), "");
+  EXPECT_EQ(text_of(read_stored(archive / "..b.txt", 0, whole_file)), "a name that only looks so");
 }
 
 TEST(StoredFile, AnArchiveThatWasReplacedIsNotReadByItsOldList) {

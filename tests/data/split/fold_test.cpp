@@ -104,6 +104,45 @@ TEST(Fold, DifficultObjectsAreLeftOutOfTheTrainingPartAlone) {
   for (const ImageRecord& image : parts.validation.images) EXPECT_EQ(image.annotations.size(), 2u);
 }
 
+// 1/10 is what a data set without validation images gets, of which a beginner's is small.
+TEST(Fold, OfFewPicturesATenthIsOneOfThem) {
+  for (const int images : {2, 3, 6, 9}) {
+    const DatasetFolder data;
+    for (int i = 0; i < images; ++i) {
+      const std::string stem = "train/" + std::to_string(i);
+      data.bytes(stem + ".jpg", jpeg_of(picture(i)));
+      data.text(stem + ".txt", i == 0 ? "" : "0 0.5 0.5 0.2 0.2\n1 0.2 0.2 0.1 0.1\n");
+    }
+    DataOptions options = data.options("yolo", "train", {"x", "y"});
+    options.fold = validation_fold;
+    const FoldData parts = read_fold(options);
+    ASSERT_EQ(parts.validation.images.size(), 1u) << images;
+    EXPECT_EQ(parts.training.images.size(), static_cast<size_t>(images) - 1);
+    EXPECT_EQ(stems(read_fold(options).validation), stems(parts.validation)) << "the same again";
+    EXPECT_FALSE(parts.validation.images[0].annotations.empty()) << images;
+    options.fold = {2, 10};
+    EXPECT_THROW(read_fold(options), InputError) << "a part that was asked for";
+  }
+}
+
+TEST(Fold, OnePictureCannotBeDivided) {
+  const DatasetFolder data;
+  data.bytes("train/0.jpg", jpeg_of(picture(0)));
+  data.text("train/0.txt", "0 0.5 0.5 0.2 0.2\n");
+  DataOptions options = data.options("yolo", "train", {"x", "y"});
+  options.fold = validation_fold;
+  EXPECT_TRUE(contains(
+      [&]() -> std::string {
+        try {
+          read_fold(options);
+          return "";
+        } catch (const InputError& e) {
+          return e.what();
+        }
+      }(),
+      "1 group of different images cannot be divided into 10 parts"));
+}
+
 TEST(Fold, MorePartsThanPicturesAreAnError) {
   const DatasetFolder data;
   write_pictures(data);

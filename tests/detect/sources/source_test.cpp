@@ -195,13 +195,16 @@ TEST_F(Sources, NoPartOfAPasswordIsLeftInAnAddress) {
   for (const char* address :
        {"rtsp://cam/live", "rtsp://admin@cam/live", "rtsp://admin:pass@cam/live",
         "rtsp://admin:p@ss@cam/live", "rtsp://admin:p/ss@cam/live", "rtsp://admin:p/s@s@cam/live",
-        "rtsp://admin:p@s/s@cam/live", "rtsp://admin:p?s#s@cam/live", "rtsp://ad@min:p:/@cam/live"}) {
+        "rtsp://admin:p@s/s@cam/live", "rtsp://admin:p?s#s@cam/live", "rtsp://ad@min:p:/@cam/live",
+        "rtsp://admin:12/ss@cam/live", "rtsp://admin:p@s:12/s@cam/live"}) {
     EXPECT_EQ(without_credentials(address), "rtsp://cam/live") << address;
   }
-  for (const char* none :
-       {"rtsp://cam/live@2x", "rtsp://cam:554/live", "rtsp://cam", "clip@2x.mp4", "a:b@c.mp4"})
+  for (const char* none : {"rtsp://cam/live@2x", "rtsp://cam:554/live", "rtsp://cam:554/live@2x",
+                           "rtsp://[::1]:554/live@2x", "rtsp://cam", "clip@2x.mp4", "a:b@c.mp4"})
     EXPECT_EQ(without_credentials(none), none);
   EXPECT_EQ(without_credentials("rtsp://admin@cam/live@2x"), "rtsp://cam/live@2x");
+  EXPECT_EQ(without_credentials("rtsp://admin:p@ss@cam:554/live@2x"), "rtsp://cam:554/live@2x");
+  EXPECT_EQ(without_credentials("rtsp://admin:12/ss@10.0.0.1"), "rtsp://10.0.0.1");
 }
 
 TEST_F(Sources, AFileThatIsNoVideoIsRefusedAloneAndSkippedAmongOthers) {
