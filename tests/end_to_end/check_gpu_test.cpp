@@ -185,6 +185,44 @@ TEST_F(CheckGpu, RefusesAStageThatThereIsNot) {
   EXPECT_FALSE(fs::exists(folder() / "out")) << "before anything begins";
 }
 
+// Runs and data sets in it are removed where check_gpu makes its own.
+TEST_F(CheckGpu, LeavesAFolderOfTheUsersAlone) {
+  fs::create_directories(folder() / "out/data");
+  write_atomically(folder() / "out/data/mine.txt", "a data set\n");
+  write_atomically(folder() / "out/results.json", "{}\n");
+  const ProgramResult refused = check({"--only", "train"});
+  EXPECT_EQ(refused.code, 2) << refused.out << refused.err;
+  EXPECT_TRUE(contains(refused.err, "the folder 'out' holds something else")) << refused.err;
+  EXPECT_EQ(read_file(folder() / "out/data/mine.txt"), "a data set\n");
+  EXPECT_TRUE(fs::exists(folder() / "out/results.json"));
+  fs::remove_all(folder() / "out");
+  write_atomically(folder() / "out", "no folder\n");
+  const ProgramResult no_folder = check({"--only", "train"});
+  EXPECT_EQ(no_folder.code, 2) << no_folder.out << no_folder.err;
+  EXPECT_TRUE(contains(no_folder.err, "'out' is no folder")) << no_folder.err;
+}
+
+// --only runs in another call what there was no time for.
+TEST_F(CheckGpu, KeepsTheArchiveOfAnEarlierCall) {
+  ASSERT_EQ(check({"--only", "tests"}).code, 0);
+  const std::string first = read_file(folder() / "out.tar.gz");
+  for (const char* stage : {"full_size", "tests"}) {
+    const ProgramResult again = check({"--only", stage});
+    EXPECT_EQ(again.code, 0) << again.out << again.err;
+    EXPECT_EQ(read_file(folder() / "out.1.tar.gz"), first) << stage;
+  }
+  EXPECT_TRUE(fs::exists(folder() / "out.2.tar.gz"));
+  EXPECT_TRUE(fs::exists(folder() / "out.tar.gz"));
+}
+
+TEST_F(CheckGpu, RefusesATimeThatIsNoNumber) {
+  for (const char* seconds : {"ten", "0", "08", "-5", "1.5"}) {
+    const ProgramResult checked = check({"--seconds", seconds});
+    EXPECT_EQ(checked.code, 2) << seconds << checked.out << checked.err;
+    EXPECT_TRUE(contains(checked.err, "is no number of seconds")) << checked.err;
+  }
+}
+
 TEST_F(CheckGpu, StartsProgramsInAFolderWithASpace) {
   const fs::path bundle = folder() / "it's a bundle";
   for (const char* inner : {"bin", "scripts", "lib"}) fs::create_directories(bundle / inner);
