@@ -153,6 +153,31 @@ TEST_F(CheckGpu, TakesSkippedTestsForFailures) {
   }
 }
 
+// Compute capability 7.5: what it has not is no failure there, and is one elsewhere.
+TEST_F(CheckGpu, AsksNoBf16OfACardThatHasNone) {
+  program("run",
+          "#!/bin/sh\n[ \"$1\" = gpu_tests ] && cat tests_say && exit\n"
+          "case \"$*\" in *bf16*) exit 3 ;; esac\n");
+  const std::string
+      skipped = "../../tests/gpu/network_test.cpp:107: Skipped\nthe device does not compute in bf16\n\n",
+      passed = "[==========] 7 tests from 2 test suites ran. (0 ms total)\n[  PASSED  ] 6 tests.\n";
+  write_atomically(folder() / "tests_say", skipped + passed + "[  SKIPPED ] 1 test.\n");
+  const auto with_card = [&](const char* capability) {
+    program("bin/nvidia-smi", std::string("#!/bin/sh\necho 'Some Card, 580.1, ") + capability + "'\n");
+    return check({"--only", "tests,precisions"});
+  };
+  const ProgramResult old = with_card("7.5");
+  EXPECT_EQ(old.code, 0) << old.out << old.err;
+  const ProgramResult other = with_card("9.0");
+  EXPECT_EQ(other.code, 2) << other.out << other.err;
+  EXPECT_TRUE(contains(other.out, "does not compute in bf16")) << "the reason" << other.out;
+  const std::string another = "../../tests/gpu/nccl_test.cpp:21: Skipped\nNCCL: none\n\n";
+  write_atomically(folder() / "tests_say", skipped + another + passed + "[  SKIPPED ] 2 tests.\n");
+  EXPECT_EQ(with_card("7.5").code, 1);
+  write_atomically(folder() / "tests_say", skipped + passed + "[  SKIPPED ] 2 tests, listed below:\n");
+  EXPECT_EQ(with_card("7.5").code, 1);
+}
+
 TEST_F(CheckGpu, CountsWhatCouldNotRunAsFailures) {
   const ProgramResult late = check({"--seconds", "5", "--only", "tests,kernels"});
   EXPECT_EQ(late.code, 2) << late.out << late.err;
