@@ -56,6 +56,7 @@ class WithoutPyTorch : public ::testing::Test {
     module("torch/nn/__init__.py", "class Module: pass\n");
     module("torch/nn/functional.py", "mish = silu = None\n");
     module("yaml.py", "");
+    module("onnxruntime.py", "");
   }
   ProgramResult run(const std::string& script, const std::vector<std::string>& arguments) {
     std::vector<std::string> words{"PYTHONPATH=" + (files_.folder() / "stubs").string(), "python3", script};
@@ -92,6 +93,13 @@ TEST_F(WithoutPyTorch, ComparisonsRefuseWhatTheyCannotCompare) {
   EXPECT_EQ(precision.code, 1) << precision.out << precision.err;
   EXPECT_NE(precision.err.find("--precision knows fp32, bf16, int8, not 'fp16'"), std::string::npos)
       << precision.err;
+  const ProgramResult failed = run(script("compare_inference"),
+                                   {"best.safetensors", "--against", "onnxruntime", "--brightnet", "false"});
+  EXPECT_EQ(failed.code, 1) << failed.out << failed.err;
+  EXPECT_NE(failed.err.find("this command failed:\n  false bench --inference best.safetensors"),
+            std::string::npos)
+      << failed.err;
+  EXPECT_EQ(failed.err.find("Traceback"), std::string::npos) << failed.err;
 }
 
 }  // namespace
