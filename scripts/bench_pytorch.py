@@ -394,20 +394,36 @@ def measure(description, arguments, device, precision, mode):
     }
 
 
+def words(known):
+    """The type of an argument: some of these words, with commas between them."""
+
+    def split(text):
+        unknown = [word for word in text.split(",") if word not in known]
+        if unknown:
+            raise argparse.ArgumentTypeError(f"'{unknown[0]}' is none of {', '.join(known)}")
+        return text.split(",")
+
+    return split
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="a model YAML, e.g. configs/models/yolov4-tiny.yaml")
     parser.add_argument("--size", type=int, help="side of the input in pixels (default: the model's)")
     parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--precision", default="fp32,bf16", help="any of fp32, bf16; on CUDA also tf32, fp16")
+    parser.add_argument("--precision", default="fp32,bf16", type=words(("fp32", "bf16", "tf32", "fp16")),
+                        help="any of fp32, bf16; on CUDA also tf32, fp16")
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
-    parser.add_argument("--modes", default="eager,compile", help="any of eager, compile")
+    parser.add_argument("--modes", default="eager,compile", type=words(("eager", "compile")),
+                        help="any of eager, compile")
     parser.add_argument("--seconds", type=float, default=10, help="measuring time for each line of the table")
     parser.add_argument("--json", help="file to write the results to")
     arguments = parser.parse_args()
 
     if arguments.device == "auto":
         arguments.device = "cuda" if torch.cuda.is_available() else "cpu"
+    if arguments.device == "cpu" and "tf32" in arguments.precision:
+        parser.error("a CPU has no tf32: --precision fp32,bf16")
     device = torch.device(arguments.device)
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", len(os.sched_getaffinity(0)))))
 
@@ -416,8 +432,8 @@ def main():
     print(f"{arguments.model}: {parameters / 1e6:.2f} M parameters, PyTorch {torch.__version__}, "
           f"{torch.get_num_threads()} threads", flush=True)
     print(f"{'mode':8} {'precision':9} {'images/s':>9} {'forward':>9} {'backward':>9} {'update':>9}", flush=True)
-    for precision in arguments.precision.split(","):
-        for mode in arguments.modes.split(","):
+    for precision in arguments.precision:
+        for mode in arguments.modes:
             torch.compiler.reset()
             r = measure(Description(arguments.model), arguments, device, precision, mode)
             results.append(r)

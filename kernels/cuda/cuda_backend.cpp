@@ -49,10 +49,15 @@ std::unique_ptr<CudaBackend> CudaBackend::planner(std::string name, ConvolutionF
   return std::unique_ptr<CudaBackend>(new CudaBackend(Planner{}, std::move(name), std::move(convolutions)));
 }
 
-CudaBackend::~CudaBackend() = default;
+CudaBackend::~CudaBackend() {
+  if (queues_) choose_gpu(queues_->gpu);
+}
 
+// CUDA refuses kernels in a stream that is not of the thread's current GPU. That may be another: the thread is not the one
+// that made this backend, or has used a backend on another GPU since. All operations come here for their stream.
 CudaBackend::Queues& CudaBackend::queues() const {
   BRIGHTNET_CHECK(queues_, "a planning backend cannot compute");
+  choose_gpu(queues_->gpu);
   return *queues_;
 }
 
@@ -75,7 +80,10 @@ void* CudaBackend::allocate(size_t bytes) {
 }
 
 void CudaBackend::release(void* memory, size_t bytes) {
-  if (queues_) cuda::release(memory);
+  if (queues_) {
+    choose_gpu(queues_->gpu);
+    cuda::release(memory);
+  }
   count_release(bytes);
 }
 
@@ -109,16 +117,16 @@ std::unique_ptr<Readback> CudaBackend::make_readback(size_t bytes) {
   return cuda::make_readback(bytes, queues().work);
 }
 
-// Also called from the loader's threads, and the current GPU is per thread.
+// Also called from the loader's threads.
 void* CudaBackend::allocate_host(size_t bytes) {
-  check(cudaSetDevice(queues().gpu), "choose the GPU");
+  queues();
   void* memory = nullptr;
   check(cudaMallocHost(&memory, bytes > 0 ? bytes : 1),
         "lock " + format_bytes(static_cast<double>(bytes)) + " of the host's memory");
   return memory;
 }
 void CudaBackend::release_host(void* memory) {
-  cudaSetDevice(queues().gpu);  // else a loader thread would create a context on GPU 0
+  queues();  // else a loader thread would create a context on GPU 0
   cudaFreeHost(memory);
 }
 void CudaBackend::upload_ahead(void* device, const void* host, size_t bytes) {

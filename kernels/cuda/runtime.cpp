@@ -157,4 +157,9 @@ int multiprocessors() {
   return count;
 }
 
+void choose_gpu(int gpu) noexcept {
+  int current = -1;
+  if (cudaGetDevice(&current) != cudaSuccess || current != gpu) cudaSetDevice(gpu);
+}
+
 }  // namespace brightnet::cuda

@@ -180,6 +180,10 @@ inline unsigned blocks_for(size_t items, size_t threads, size_t most = 0x7ffffff
 /// grid-stride loops.
 int multiprocessors();
 
+/// Makes this GPU the calling thread's current one, which it is until the thread chooses another. An error is that of the
+/// next call too, which reports it.
+void choose_gpu(int gpu) noexcept;
+
 #ifdef BRIGHTNET_KERNELS
 
 /// Queues kernel<<<grid, block, shared_bytes, stream>>>(arguments...), or adds it to the list of launches.

@@ -4,8 +4,6 @@
 #include <optional>
 #include <sstream>
 
-#include <unistd.h>
-
 #include "core/cache_folder.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -70,8 +68,11 @@ void TuneCache::remember(const std::string& convolution, const std::string& engi
 }
 
 void TuneCache::save() {
+  // A process may have several for one file, each of a backend in a thread of its own.
+  static std::mutex merging;
   const std::lock_guard lock(mutex_);
   if (!changed_ || file_.empty()) return;
+  const std::lock_guard merge(merging);
   changed_ = false;
   try {
     Entries all = read(file_);
@@ -79,11 +80,7 @@ void TuneCache::save() {
     std::string text = std::string(header) + '\n';
     for (const auto& [convolution, engine] : all) text += convolution + '\t' + engine + '\n';
     std::filesystem::create_directories(file_.parent_path());
-    // Ranks write at the same time, each to its own file; the last rename wins.
-    auto own = file_;
-    own += '.' + std::to_string(::getpid());
-    write_atomically(own, text);
-    std::filesystem::rename(own, file_);
+    write_atomically(file_, text);  // of ranks that write at the same time the last one wins
   } catch (const std::exception& error) {
     log::warn("The convolution measurements could not be saved for the next run: {}", error.what());
     file_.clear();

@@ -98,6 +98,7 @@ void queue_launch(const LaunchSize& size, cudaStream_t stream, const Where& wher
   named([&] {
     const std::string excess = over_limits(size, kernel);
     if (!excess.empty()) throw Violation(excess);
+    require_current_gpu(stream, "a launch");
     check_arguments(arguments());
   });
   std::optional<Traffic> stated;

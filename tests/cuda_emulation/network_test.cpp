@@ -265,6 +265,34 @@ TEST(EmulatedNetwork, StepsAreTheSameInEveryRun) {
   EXPECT_EQ(train(), train()) << "although the threads of the second run came in another order";
 }
 
+// A process may have detectors on several GPUs, and a thread may use one that another thread has made: its current GPU is
+// any then, and CUDA refuses kernels in a stream of another.
+TEST(EmulatedNetwork, WorksOnItsOwnGpuWhateverTheThreadsCurrentOneIs) {
+  const auto choose = [](int gpu) { cuda::check(cudaSetDevice(gpu), "choose a GPU"); };
+  const auto first = make_emulated_backend();
+  choose(1);
+  const auto second = make_emulated_backend();
+  std::vector<std::vector<float>> gradients;
+  for (Backend* gpu : {first.get(), second.get()}) {
+    for (const int current : {0, 1}) {
+      choose(current);
+      BoundNetwork bound(*gpu, model_of(small_network, 3), 2, 32, Precision::fp16, Mode::train);
+      bound.network().allow_recording(true);
+      for (uint64_t step = 0; step < 3; ++step) {
+        choose(current);
+        give_input(bound, step);
+        bound.network().forward_backward({256}, false, nullptr);
+        choose(1 - current);
+        gpu->finish_uploads();
+      }
+      gradients.push_back(bound.gradients());
+      choose(current);
+    }
+  }
+  choose(0);
+  for (const auto& of_network : gradients) EXPECT_EQ(of_network, gradients.front());
+}
+
 TEST(EmulatedNetwork, NoLaunchOfAStepDependsOnTheOrderOfItsThreads) {
   const auto gpu = make_emulated_backend();
   const emulation::EveryOrder every_order;

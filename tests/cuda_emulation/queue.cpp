@@ -35,17 +35,21 @@ struct CUstream_st {
   std::shared_ptr<StreamQueue> queue = std::make_shared<StreamQueue>();
   CUgraph_st* capture = nullptr;
   int priority = 0;
+  int gpu = brightnet::emulation::current_gpu();
   bool joined = true;  ///< of a stream that a capture spread to: the origin waits for all it has queued
 };
 struct CUevent_st {
   StreamPoint point;
   CUstream_st* captured_in = nullptr;
   bool timing = false;
+  int gpu = brightnet::emulation::current_gpu();
   std::shared_ptr<double> reached_at = std::make_shared<double>(0);
 };
 
 namespace brightnet::emulation {
 namespace {
+
+thread_local int gpu_of_thread = 0;
 
 std::set<CUstream_st*>& streams() {
   static std::set<CUstream_st*> all;
@@ -109,6 +113,18 @@ double milliseconds_now() {
 }
 
 }  // namespace
+
+int current_gpu() {
+  return gpu_of_thread;
+}
+void set_current_gpu(int gpu) {
+  gpu_of_thread = gpu;
+}
+void require_current_gpu(cudaStream_t stream, const char* what) {
+  if (!stream || stream->gpu == gpu_of_thread) return;
+  throw Violation(std::string(what) + " in a stream of GPU " + std::to_string(stream->gpu) + ", and GPU " +
+                  std::to_string(gpu_of_thread) + " is the thread's current one");
+}
 
 uint64_t next_seed() {
   static uint64_t seed = [] {
@@ -218,6 +234,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   CUstream_st* stream = stream_of(handle);
+  if (handle && stream->gpu != event->gpu)
+    throw Violation("an event of one GPU is recorded in a stream of another");
   if (stream->capture) {
     event->captured_in = stream;
     return cudaSuccess;

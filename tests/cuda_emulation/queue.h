@@ -16,6 +16,15 @@ namespace brightnet::emulation {
 
 using Work = std::function<void()>;
 
+/// How many GPUs there are. They are one in everything but this: a kernel goes into a stream of the thread's current one.
+constexpr int gpus = 2;
+int current_gpu();
+/// Of the calling thread.
+void set_current_gpu(int gpu);
+/// Throws a Violation when the stream was made while another GPU was the thread's current one, where CUDA would refuse
+/// `what`.
+void require_current_gpu(cudaStream_t stream, const char* what);
+
 /// Queues work in a stream, or records it when the stream is being captured.
 void queue_work(cudaStream_t stream, Work work);
 /// Runs what is queued in a stream, and what that waits for in others.

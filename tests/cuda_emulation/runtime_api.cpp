@@ -19,7 +19,6 @@ using namespace brightnet::emulation;
 
 namespace {
 
-constexpr int only_device = 0;
 cudaError_t last_error = cudaSuccess;
 
 cudaError_t fail(cudaError_t error) {
@@ -127,6 +126,7 @@ cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t 
     }
   };
   check();
+  require_current_gpu(stream, "filling memory");
   queue_work(stream, [=] {
     check();
     count_transfer({0, bytes});
@@ -153,15 +153,17 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = gpus;
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
-  *device = only_device;
+  *device = current_gpu();
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
-  return device == only_device ? cudaSuccess : fail(cudaErrorInvalidDevice);
+  if (device < 0 || device >= gpus) return fail(cudaErrorInvalidDevice);
+  set_current_gpu(device);
+  return cudaSuccess;
 }
 // The smallest GPU there could be: two multiprocessors of compute capability 7.5. Grids are made for it, so
 // that loops over more items than threads run their second round.
@@ -176,7 +178,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   }
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  if (device != only_device) return fail(cudaErrorInvalidDevice);
+  if (device < 0 || device >= gpus) return fail(cudaErrorInvalidDevice);
   *properties = {};
   std::strcpy(properties->name, "emulated GPU");
   properties->major = 7;

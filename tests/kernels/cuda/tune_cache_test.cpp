@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -47,6 +48,27 @@ TEST(TuneCache, TwoProcessesKeepEachOthersEntries) {
   EXPECT_EQ(next.find("b"), "2");
   // Nothing but the file itself is left.
   EXPECT_EQ(std::distance(fs::directory_iterator(file.parent_path()), fs::directory_iterator()), 1);
+}
+
+// As the backends of two detectors do that begin at the same time.
+TEST(TuneCache, TwoThreadsKeepEachOthersEntries) {
+  const fs::path file = fresh_folder() / "engines.txt";
+  constexpr int entries = 50;
+  const auto write = [&](const std::string& name) {
+    TuneCache cache(file);
+    for (int i = 0; i < entries; ++i) {
+      cache.remember(name + std::to_string(i), "engine");
+      cache.save();
+      EXPECT_FALSE(cache.file().empty()) << "it has given up";
+    }
+  };
+  std::thread other([&] { write("b"); });
+  write("a");
+  other.join();
+  const TuneCache next(file);
+  for (const char* name : {"a", "b"}) {
+    for (int i = 0; i < entries; ++i) EXPECT_EQ(next.find(name + std::to_string(i)), "engine") << name << i;
+  }
 }
 
 TEST(TuneCache, ADamagedFileIsIgnoredAndReplaced) {
