@@ -143,6 +143,10 @@ void Network::choose_rebuilt() {
   for (int i = layer_count() - 1; i >= 0; --i) {
     Node& node = nodes_[i];
     if (!(node.normalizes && node.concat < 0) && node.first_part < 0) continue;
+    // The loss reads predictions, which are kept for it, before other layers run backward.
+    if (std::any_of(node.consumers.begin(), node.consumers.end(),
+                    [&](int consumer) { return nodes_[consumer].head != nullptr; }))
+      continue;
     for (const int consumer : node.consumers) {
       const Node& reader = nodes_[consumer];
       if (layers_[consumer]->backward_reads_inputs())

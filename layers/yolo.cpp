@@ -10,6 +10,12 @@ YoloLayer::YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup)
     : Layer(setup), head_(yolo.head), class_weights_(yolo.class_weights) {
   head_.input_width = setup.network_input.w;
   head_.input_height = setup.network_input.h;
+  // The loss writes the gradient of the predictions, to which only layers before this one can add.
+  if (!setup.adds_input_gradient) return;
+  throw InputError("a layer after '" + setup.description.name +
+                       "' reads its predictions too, and cannot be trained with it",
+                   setup.description.where,
+                   "Put the yolo layer after it; a second yolo layer needs a convolution of its own.");
 }
 
 size_t YoloLayer::loss_workspace() const {

@@ -61,10 +61,19 @@ int ModelBuilder::add(LayerDescription layer) {
 }
 
 int ModelBuilder::known_channels(int index, const LayerDescription& layer) const {
+  check_no_head(index, layer);
   const int channels = model_.channels_of(index);
   if (channels > 0) return channels;
   throw InputError("'" + layer.name + "' reads '" + model_.layers[index].name + "', whose filters are auto",
                    layer.where, "Only a yolo layer may read it.");
+}
+
+// The gradient of its predictions is that of its loss, and nothing else's.
+void ModelBuilder::check_no_head(int index, const LayerDescription& layer) const {
+  if (index == network_input || !is_head(model_.layers[index])) return;
+  throw InputError(
+      "'" + layer.name + "' reads '" + model_.layers[index].name + "', a yolo layer, which ends its branch",
+      layer.where, "Name the layer where the next branch begins: from: NAME.");
 }
 
 template <LayerKind Kind>
@@ -84,6 +93,7 @@ void ModelBuilder::complete(YoloAttributes& yolo, LayerDescription& layer) {
   if (yolo.head.mask_count == 0) throw InputError("a yolo layer needs a mask", layer.where);
   check_mask(yolo, layer);
   if (layer.inputs[0] == network_input) throw InputError("a yolo layer cannot read the image", layer.where);
+  check_no_head(layer.inputs[0], layer);
   yolo.head.classes = model_.classes;
   if (!yolo.class_weights.empty() && std::ssize(yolo.class_weights) != model_.classes) {
     throw InputError("class_weights lists " + std::to_string(yolo.class_weights.size()) + " numbers for " +

@@ -24,6 +24,7 @@ class ModelBuilder {
   template <LayerKind Kind>
   void complete(const Kind& kind, LayerDescription& layer) const;
   void complete(YoloAttributes& yolo, LayerDescription& layer);
+  void check_no_head(int index, const LayerDescription& layer) const;
   int known_channels(int index, const LayerDescription& layer) const;
   void check_inputs(const LayerDescription& layer, const std::vector<double>& scales) const;
   void check_readers(const std::string& where) const;

@@ -71,7 +71,11 @@ LeavableKey<AssignmentKind> read_assignment(const YamlValue& value) {
 LeavableKey<std::vector<float>> read_class_weights(const YamlValue& value) {
   if (left_to(value) == LeftTo::training) return LeftTo::training;
   if (value.node.IsScalar() && value.node.Scalar() == "off") return std::vector<float>();
-  return yaml_as<std::vector<float>>(value, "class_weights", "a list of numbers, off or auto");
+  auto weights = yaml_as<std::vector<float>>(value, "class_weights", "a list of numbers, off or auto");
+  const auto is_factor = [](float weight) { return weight >= 0 && std::isfinite(weight); };
+  if (!std::ranges::all_of(weights, is_factor))
+    throw InputError("'class_weights' must be numbers of at least 0", value.where());
+  return weights;
 }
 
 /// Calls visit(key, value of the head) for all keys that are never left to anybody.

@@ -17,7 +17,8 @@
 //     - yolo: {mask: [3, 4, 5]}
 //
 // A layer reads the one before it unless `from` names another: a name of the same list, `block.inner` for a
-// layer inside a block, or `input` for the input of the block (or network). Numbers may be written as
+// layer inside a block, or `input` for the input of the block (or network). None reads a yolo layer, with which a
+// branch ends. Numbers may be written as
 // $parameter, $parameter/2 or 2*$parameter. `filters: auto` is the number that the yolo layer after it needs.
 // `repeat: n` repeats a block.
 #pragma once

@@ -66,12 +66,27 @@ std::string from_text(const Model& model, size_t index) {
   return inputs.size() == 1 ? names : '[' + names + ']';
 }
 
+/// Whether a convolution's filters follow from the head that reads it: the reader sets them before any other layer reads
+/// them, and knows no groups.
+std::vector<bool> automatic_filters(const Model& model) {
+  std::vector<bool> read(model.layers.size()), automatic(model.layers.size());
+  for (const LayerDescription& layer : model.layers) {
+    for (const int input : layer.inputs) {
+      if (input == network_input || read[input]) continue;
+      read[input] = true;
+      const auto* conv = std::get_if<ConvAttributes>(&model.layers[input].attributes);
+      automatic[input] = conv && conv->groups == 1 && is_head(layer);
+    }
+  }
+  return automatic;
+}
+
 }  // namespace
 
 std::string write_model_yaml(const Model& model, const std::vector<std::string>& header, bool with_lines) {
   const Activation usual = usual_activation(model);
   const HeadTexts heads = head_texts(model);
-  const std::vector<bool> predicts = predicting_layers(model);
+  const std::vector<bool> automatic = automatic_filters(model);
   std::string text;
   for (const std::string& line : header) text += "# " + line + '\n';
   const std::string size = model.size.square() ? model.size.text()
@@ -88,7 +103,7 @@ std::string write_model_yaml(const Model& model, const std::vector<std::string>&
     YamlTexts fields{{"name", layer.name}};
     if (const std::string from = from_text(model, i); !from.empty()) fields.emplace_back("from", from);
     YamlTexts own = is_head(layer) ? heads.own[head++] : layer_texts(layer.attributes, usual);
-    if (predicts[i] && std::holds_alternative<ConvAttributes>(layer.attributes)) own[0].second = "auto";
+    if (automatic[i]) own[0].second = "auto";
     fields.insert(fields.end(), own.begin(), own.end());
     text += "  - " + Model::kind(layer) + ": " + flow(fields);
     if (with_lines) text += "  # line " + layer.where.substr(layer.where.rfind(':') + 1);

@@ -64,6 +64,25 @@ TEST(Recompute, GradientsAreTheSameToTheBitThroughEveryKindOfRoute) {
     expect_same_gradients(model_of(every_route, 3), 32, precision);
 }
 
+// The loss reads predictions before any other layer runs backward.
+TEST(Recompute, PredictionsOfBatchNormAreThereForTheirLoss) {
+  const Model model = model_of(R"(
+activation: mish
+head: {anchors: [[10, 12], [24, 20]], ignore_threshold: 1}
+layers:
+  - conv: {filters: 8, size: 3}
+  - conv: {filters: 8, size: 3}
+  - conv: {filters: 8, size: 3}
+  - conv: {name: predictions, filters: 16, size: 1, stride: 2}
+  - conv: {name: next, filters: 8, size: 3}
+  - yolo: {from: predictions, mask: [0, 1]}
+  - conv: {from: next, filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)",
+                               3);
+  expect_same_gradients(model, 32, Precision::fp32);
+}
+
 TEST(Recompute, GradientsOfTinyAreTheSameToTheBit) {
   expect_same_gradients(shipped_model("yolov4-tiny", 3), 64, Precision::fp32);
 }

@@ -108,6 +108,25 @@ TEST(BatchNorm, StatisticsSurviveAMeanFarFromZero) {
   }
 }
 
+// As behind a global pool in a batch of one: nothing varies, nothing flows back, and no statistic becomes infinite.
+TEST(BatchNorm, OfASinglePixelIsItsShift) {
+  for (const DType type : compute_types()) {
+    BatchNormLayer layer({1, 1, 1, 24}, Activation::linear, type);
+    OwnedTensor z(layer.shape, type), dz(layer.shape, type), dy(layer.shape, type);
+    dz.randomize(4);
+    layer.forward(*z);
+    layer.backward(*dz, *dy);
+    for (int c = 0; c < 24; ++c) {
+      EXPECT_NEAR(z[c], layer.shift[c], 2e-3 + rounding(type) * std::abs(layer.shift[c]));
+      EXPECT_NEAR(layer.running_mean[c], 0.75 + 0.25 * layer.y[c], 1e-5);
+      EXPECT_NEAR(layer.running_variance[c], 1.5, 1e-4);
+      EXPECT_NEAR(dy[c], 0, 2e-3);
+      EXPECT_NEAR(layer.dshift[c], dz[c], 1e-5);
+      EXPECT_NEAR(layer.dscale[c], 0, 2e-3);
+    }
+  }
+}
+
 TEST(BatchNorm, TakesSumsThatTheConvolutionHasMade) {
   for (const DType type : compute_types()) {
     BatchNormLayer layer({3, 7, 5, 40}, Activation::mish, type, 2, 0.5f);

@@ -26,6 +26,9 @@ TEST(HeadOptions, KnowNotGivenFromAutoFromModelFromAValue) {
   EXPECT_TRUE(value_of(given.class_weights)->empty());
   EXPECT_THROW(read("box_weight: auto"), InputError);
   EXPECT_THROW(read("class_weights: model"), InputError);
+  EXPECT_THROW(read("class_weights: [1, -0.5]"), InputError);
+  EXPECT_THROW(read("class_weights: [.inf, 1]"), InputError);
+  EXPECT_TRUE(value_of(read("class_weights: [0, 2]").class_weights));
 }
 
 TEST(HeadOptions, PrintWhatIsGivenAndNothingElse) {

@@ -279,6 +279,12 @@ TEST(Model, RefusesLayersThatDoNotFitTogether) {
   expect_refused("head: {anchors: [[1, 1]], class_weights: [1, 2, 3]}\nlayers:\n" + end, "4",
                  "class_weights lists 3 numbers for 2 classes");
   expect_refused(head + "  - yolo: {mask: [0], from: input}\n", "3", "cannot read the image");
+  const std::string first = "  - conv: {filters: auto}\n  - yolo: {mask: [0]}\n";
+  expect_refused(head + first + "  - conv: {name: next, filters: 8}\n" + end, "5",
+                 "'next' reads 'yolo1', a yolo layer");
+  expect_refused(head + first + "  - concat: {from: [conv1, yolo1]}\n" + end, "5",
+                 "reads 'yolo1', a yolo layer");
+  expect_refused(head + first + "  - yolo: {mask: [0]}\n", "5", "reads 'yolo1', a yolo layer");
 }
 
 TEST(Model, RefusesWhatIsNotWrittenAsAModel) {

@@ -44,6 +44,24 @@ layers:
                              2));
 }
 
+// Nor do those of groups, or of predictions that a layer before the head reads.
+TEST(ModelWriter, PredictionsWhoseFiltersCannotBeAutoReadBack) {
+  expect_reads_back(model_of(R"(
+name: numbers
+head: {anchors: [[10, 12], [24, 20]]}
+layers:
+  - conv: {filters: 8, size: 3}
+  - conv: {filters: 14, size: 1, groups: 2, batch_norm: false}
+  - yolo: {mask: [0, 1]}
+  - conv: {name: shared, from: conv1, filters: 7, size: 1}
+  - conv: {name: next, filters: 8, size: 1}
+  - yolo: {from: shared, mask: [0]}
+  - conv: {from: next, filters: auto, size: 1}
+  - yolo: {mask: [1]}
+)",
+                             2));
+}
+
 TEST(ModelWriter, SaysWhatHeadsShareOnceAndTheRestWhereItBelongs) {
   const Model model = model_of(R"(
 name: two-heads
