@@ -199,6 +199,21 @@ TEST(TrainerPace, SpendsItsMinutesByPlanningAnew) {
   EXPECT_EQ(resumed.progress().iteration, progress.iteration);
 }
 
+TEST(TrainerPace, WarmsUpForATenthOfItsMinutesAtMost) {
+  const SmallRun run;
+  // 60 steps, which are half of those that two minutes have.
+  const RunConfig config = run.load({"train.epochs=100000", "train.minutes=2", "evaluate.every=50",
+                                     "train.average=0", "schedule.warmup=20", "schedule.power=1"});
+  double clock = 0;
+  TimedTraining timed(config, run.folder() / "out", false, clock, [](int64_t) { return 1.0; });
+  Trainer trainer = timed.training.make();
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+  const std::vector<float>& rates = timed.seen.rates;
+  EXPECT_EQ(rates, planned_rates(config, 300'000, trainer.progress()));
+  EXPECT_LE(std::max_element(rates.begin(), rates.end()) - rates.begin(), 25);
+  EXPECT_FLOAT_EQ(*std::max_element(rates.begin(), rates.end()), 0.02f);
+}
+
 TEST(TrainerPace, SpendsItsMinutesWithTheEvaluationOfTheAverageWhereThereIsOne) {
   // With 120 validation images a run of two minutes expects 15 s of an evaluation, and times one.
   const SmallRun run(12, 120);

@@ -165,6 +165,26 @@ TEST(TrainingStep, ReplaysTheLastPassBetweenTheSumsOfItsBuckets) {
   }
 }
 
+TEST(TrainingStep, OfARankTakesItsPartOfTheMeanOverTheBatch) {
+  SmallRun run;
+  SmallStep small(run.load({"train.batch=8", "train.micro_batch=2"}), true);
+  EXPECT_EQ(small.step.micro_batches(), 2);
+  EXPECT_EQ(small.step.gradient_scale().constant, 1.0f / 8);
+  small.make();
+  EXPECT_EQ(small.step.optimizer().state().sums.images, 4);
+}
+
+TEST(TrainingStep, EvaluatesInBatchesAndAtTheSizeThatWereAskedFor) {
+  SmallRun run;
+  SmallStep usual(run.load()), asked(run.load({"evaluate.batch=3", "evaluate.size=96"}));
+  const NetworkSetup& as_trained = usual.step.averaged_network(64).setup();
+  EXPECT_EQ(as_trained.batch, 2);
+  const NetworkSetup& own = asked.step.averaged_network(96).setup();
+  EXPECT_EQ(own.batch, 3);
+  EXPECT_EQ(own.size(), InputSize(96));
+  for (const NetworkSetup* setup : {&as_trained, &own}) EXPECT_EQ(setup->mode, Mode::infer);
+}
+
 TEST(TrainingStep, TellsWhatAResumedRunNeedsBack) {
   SmallRun run;
   SmallStep small(run.load({"optimizer.kind=adamw"}));
