@@ -5,8 +5,10 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/logged.h"
 #include "tests/train/small_training.h"
 
 namespace brightnet::testing {
@@ -174,13 +176,21 @@ TEST(TrainerPace, SpendsItsMinutesByPlanningAnew) {
   double clock = 5000;
   TimedTraining timed(config, run.folder() / "out", false, clock, uneven);
   Trainer trainer = timed.training.make();
-  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+  std::string said;
+  {
+    const Logged logged;
+    ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+    said = logged.text();
+  }
   EXPECT_GE(clock, 5000 + 0.9 * 120);
   EXPECT_LE(clock, 5000 + 120);
 
   const Progress& progress = trainer.progress();
   ASSERT_GE(progress.plans.size(), 2u);
   EXPECT_LE(progress.plans[0].made_at, 20);
+  const std::string fits = fmt::format("About {:.0f} epochs fit into train.minutes = 2.",
+                                       static_cast<double>(progress.plans[0].steps) / 3);
+  EXPECT_NE(said.find(fits), std::string::npos) << fits << " is not in: " << said;
   EXPECT_LT(progress.plans[0].steps, progress.plans.back().steps) << "it became faster";
   EXPECT_EQ(progress.iteration, progress.plans.back().steps);
   EXPECT_EQ(timed.seen.rates.size(), static_cast<size_t>(progress.iteration));

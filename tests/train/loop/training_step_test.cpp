@@ -131,6 +131,7 @@ TEST(TrainingStep, RecordsItsUpdateTheSecondTime) {
     size_t replayed = 0;
     for (size_t at = 0; (at = small.backend.done.find("Ru", at)) != std::string::npos; ++at) ++replayed;
     EXPECT_EQ(replayed, graph ? 2u : 0u) << small.backend.done;
+    EXPECT_EQ(small.backend.done.find("Rl") != std::string::npos, graph) << "nor its passes";
     EXPECT_EQ(small.step.optimizer().state().applied, 3);
   }
 }
@@ -183,6 +184,15 @@ TEST(TrainingStep, EvaluatesInBatchesAndAtTheSizeThatWereAskedFor) {
   EXPECT_EQ(own.batch, 3);
   EXPECT_EQ(own.size(), InputSize(96));
   for (const NetworkSetup* setup : {&as_trained, &own}) EXPECT_EQ(setup->mode, Mode::infer);
+}
+
+TEST(TrainingStep, TrainsAndEvaluatesInTheRunsPrecision) {
+  SmallRun run;
+  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+    SmallStep small(run.load({"train.precision=" + std::string(enum_name(precision))}));
+    EXPECT_EQ(small.step.network(64).setup().precision, precision);
+    EXPECT_EQ(small.step.averaged_network(64).setup().precision, precision);
+  }
 }
 
 TEST(TrainingStep, TellsWhatAResumedRunNeedsBack) {
