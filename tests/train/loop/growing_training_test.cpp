@@ -84,6 +84,16 @@ TEST(GrowingTraining, CountsTheScoresOfTheFullSizeAlone) {
   EXPECT_EQ(load_trained_model(growth.training.folder.best()).size, InputSize(64));
 }
 
+TEST(GrowingTraining, ThatEndsBeforeItsInputHasGrownIsScoredAtFullSize) {
+  const SmallRun run;
+  GrowingRun growth(run, growing(1, {"train.grow=0.9"}));
+  ASSERT_EQ(growth.train(), TrainingEnd::finished);
+  EXPECT_EQ(growth.trained_sizes(), (std::vector<int>{32, 32, 32})) << "nine tenths of three steps";
+  EXPECT_EQ(growth.watcher.sizes, std::vector<int>{64});
+  for (const auto& file : {growth.training.folder.last(), growth.training.folder.best()})
+    EXPECT_EQ(load_trained_model(file).size, InputSize(64));
+}
+
 TEST(GrowingTraining, AnInterruptedRunLeavesWeightsForTheSizeTheyWereTrainedAt) {
   const SmallRun run;
   GrowingRun growth(run, growing(4));
