@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/train/small_training.h"
+#include "train/distributed/solo.h"
 
 namespace brightnet::testing {
 namespace {
@@ -67,6 +68,37 @@ TEST(TrainerCadence, SavesAtTheEndOfAnEpochWhereTheStateIsOldEnough) {
     training.observers_besides = {&watcher};
     ASSERT_EQ(training.make().run(), TrainingEnd::finished);
     EXPECT_EQ(saved, std::string(seconds) == "30" ? " - - - 3 3 3 6 6 6" : " - - - 3 3 3 3 3 3");
+  }
+}
+
+/// Of one rank, which has waited for a quarter of the time.
+class WaitingCollectives : public SoloCollectives {
+ public:
+  explicit WaitingCollectives(const double& clock) : clock_(clock) {}
+  double waited_seconds() override { return 0.25 * clock_; }
+
+ private:
+  const double& clock_;
+};
+
+TEST(TrainerCadence, TellsTheTimesOfItsStepsWithoutThoseOfItsEvaluations) {
+  const SmallRun run;
+  SeenWork seen;
+  double clock = 1000;
+  seen.before_loss = [&clock] { clock += 10.0 / (2 * heads); };
+  seen.before_detection = [&clock] { clock += 7; };
+  SmallTraining training(run.load({"train.average=0"}), run.folder() / "out", false,
+                         std::make_unique<WatchedBackend>(seen));
+  training.now = [&clock] { return clock; };
+  WaitingCollectives collectives(clock);
+  ASSERT_EQ(training.make(&collectives).run(), TrainingEnd::finished);
+  const MetricsTable table = read_metrics_csv(training.folder.metrics());
+  ASSERT_EQ(table.rows.size(), 2u);
+  for (const auto& row : table.rows) {
+    EXPECT_NEAR(table.value(row, "seconds"), 30, 1e-4) << "three steps";
+    EXPECT_NEAR(table.value(row, "images_per_s"), 12 / 30.0, 1e-6);
+    EXPECT_NEAR(table.value(row, "comm_wait"), 0.25, 1e-6);
+    EXPECT_LT(table.value(row, "data_wait"), 0.2) << "of another clock";
   }
 }
 
