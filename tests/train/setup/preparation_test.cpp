@@ -9,6 +9,7 @@
 #include "tests/train/small_run.h"
 #include "tests/train/small_weights.h"
 #include "train/distributed/agreement.h"
+#include "train/distributed/solo.h"
 #include "train/loop/device_memory.h"
 
 namespace brightnet::testing {
@@ -237,6 +238,24 @@ TEST(Preparation, TheMicroBatchIsChosenByWhatIsFreeAtLast) {
   fit_into_memory(run, Communicator::solo());
   EXPECT_LT(run.config.train.micro_batch, batch);
   EXPECT_EQ(run.choices.back().key, "train.micro_batch");
+}
+
+TEST(Preparation, RanksOfAMachineShareItsMemory) {
+  struct OneOfTwoHere : SoloCommunicator {
+    int local_size() const override { return 2; }
+  } ranks;
+  const SmallRun small;
+  Preparation run = prepared(request_of(small));
+  const int batch = run.config.train.batch;
+  const size_t needed = plan_run(run.config, run.model, *run.backend, batch).memory.peak();
+  run.config.train.memory_fraction = 1;
+  run.backend = std::make_unique<SmallBackend>(2 * needed);
+  fit_into_memory(run, ranks);
+  EXPECT_EQ(run.config.train.micro_batch, batch);
+  run.config.train.micro_batch = {};
+  run.backend = std::make_unique<SmallBackend>(2 * needed - 2);
+  fit_into_memory(run, ranks);
+  EXPECT_LT(run.config.train.micro_batch, batch);
 }
 
 }  // namespace
