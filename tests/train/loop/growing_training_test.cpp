@@ -130,6 +130,23 @@ TEST(GrowingTraining, ResumesInTheSizeAndWithTheScoresItHad) {
   EXPECT_EQ(sizes, (std::vector<int>{32, 32, 64, 64}));
 }
 
+// The state of a version whose inputs did not grow says nothing of it.
+TEST(GrowingTraining, FindsTheSizeOfAStateThatDoesNotNameIt) {
+  for (const auto& [stop_at, done, stage] : {std::tuple{2, 3, 0}, {5, 6, 0}, {7, 8, 1}}) {
+    const SmallRun run;
+    {
+      GrowingRun part(run, growing(4));
+      part.watcher.stop_at = stop_at;
+      ASSERT_EQ(part.train(), TrainingEnd::interrupted);
+      ASSERT_EQ(part.trainer.progress().iteration, done);
+      change_state(part.training, [](RunState& state) { state.progress.input_stage = -1; });
+    }
+    const GrowingRun rest(run, growing(4), true);
+    EXPECT_EQ(rest.trainer.progress().input_stage, stage)
+        << "after " << done << " steps, of which six are small";
+  }
+}
+
 TEST(GrowingTraining, ARunThatIsMadeLongerGoesBackToNothing) {
   const SmallRun run;
   const std::vector<std::string> simota{"head.assignment=simota", "train.static_assignment=0.5"};
