@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/train/distributed/thread_ranks.h"
 #include "tests/train/small_training.h"
+#include "train/distributed/solo.h"
 
 namespace brightnet::testing {
 namespace {
@@ -65,6 +67,37 @@ TEST(TrainerSamples, AreWholeImagesInTheLastPartOfTheRunAlone) {
   // The last two of nine steps.
   for (size_t i = 0; i < 18; ++i) EXPECT_EQ(closed[i] == whole[i], i >= 14) << "micro-batch " << i;
   EXPECT_EQ(of_part("0.3", {4, 7}), closed) << "of a run that is resumed, too";
+}
+
+TEST(TrainerSamples, OfTwoRanksAreThoseOfOneDividedBetweenThem) {
+  const SmallRun run;
+  const std::vector<std::string> options{"train.epochs=1"};
+  const std::vector<size_t> alone = pixels(run, options);
+  ASSERT_EQ(alone.size(), 6u);
+  const std::filesystem::path folder = run.folder() / "out";
+  SmallTraining first(run.load(options), folder), second(run.load(options), folder, true);
+  std::vector<std::vector<size_t>> seen(2);
+  on_ranks(2, [&](Communicator& ranks) -> std::string {
+    SmallTraining& training = ranks.leads() ? first : second;
+    PixelsOf watcher;
+    SoloCollectives unsummed;
+    const TrainingSetup setup{.config = training.config,
+                              .model = training.model,
+                              .train = training.train,
+                              .val = training.val,
+                              .backend = *training.backend,
+                              .folder = training.folder,
+                              .files = training.files,
+                              .communicator = ranks,
+                              .collectives = unsummed,
+                              .observers = {&watcher}};
+    Trainer trainer(setup, training.layout, initial_parameters(training.model, training.layout, 1));
+    EXPECT_EQ(trainer.run(), TrainingEnd::finished);
+    seen[static_cast<size_t>(ranks.rank())] = watcher.all;
+    return "";
+  });
+  for (const std::vector<size_t>& of_rank : seen) ASSERT_EQ(of_rank.size(), 3u);
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(seen[i % 2][i / 2], alone[i]) << "half " << i % 2 << " of a batch";
 }
 
 TEST(TrainerSamples, AreThoseOfTheSeed) {
