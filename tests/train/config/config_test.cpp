@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "data/formats/recognize.h"
+#include "tests/paths.h"
 #include "train/setup/model.h"
 
 namespace brightnet {
@@ -223,6 +224,16 @@ TEST_F(RunConfigFile, RefusesNumbersOutOfTheirRangeAndTakesThoseAtItsEnds) {
                                   {"train.batch", {"0", "-1"}, {"1"}},
                                   {"train.micro_batch", {"-1"}, {"1"}},
                                   {"train.size_every", {"0", "-1"}, {"1"}},
+                                  {"train.grow", {"-0.1", "0.95"}, {"0", "0.9"}},
+                                  {"train.static_assignment", {"-0.1", "1.1"}, {"0", "1"}},
+                                  {"train.memory_fraction", {"-0.1", "1.1"}, {"0", "1"}},
+                                  {"train.average", {"-1", "21"}, {"0", "20"}},
+                                  {"train.distill", {"-1"}, {"0"}},
+                                  {"train.distill_features", {"-1"}, {"0"}},
+                                  {"train.pretrained_warmup", {"-0.1", "1.1"}, {"0", "1"}},
+                                  {"train.save_epochs", {"-1"}, {"0"}},
+                                  {"input.channels", {"-1", "4"}, {"1", "3"}},
+                                  {"evaluate.smooth", {"0", "101"}, {"1", "100"}},
                                   {"train.epochs", {"0", "-1"}, {"1"}},
                                   {"train.iterations", {"-1"}, {"0", "1"}},
                                   {"train.minutes", {"-0.5"}, {"0", "0.5"}},
@@ -333,6 +344,28 @@ TEST_F(RunConfigFile, EachOptimizerHasDefaultsOfItsOwn) {
   EXPECT_EQ(lion.optimizer.beta1, 0.95f);
   EXPECT_EQ(lion.optimizer.beta2, 0.99f);
   EXPECT_EQ(load_run_config(plain).optimizer.beta2, 0.999f);
+}
+
+TEST(ShippedConfigurations, AreRunsAsTheyStand) {
+  const fs::path configs = testing::source_dir() / "configs";
+  const RunConfig bccd = load_run_config(configs / "bccd.yaml", {}, false);
+  EXPECT_EQ(bccd.name, "bccd");
+  EXPECT_EQ(fs::path(bccd.model).filename(), "yolov4-tiny.yaml");
+  EXPECT_EQ(bccd.data.format->name, "voc");
+  EXPECT_EQ(bccd.data.train, "ImageSets/Main/train.txt");
+  EXPECT_EQ(bccd.data.val, "ImageSets/Main/val.txt");
+  EXPECT_EQ(bccd.data.classes, (std::vector<std::string>{"RBC", "WBC", "Platelets"}));
+  EXPECT_FALSE(bccd.train.epochs.has_value()) << "all else is chosen";
+  const RunConfig demo = load_run_config(configs / "demo.yaml", {}, false);
+  EXPECT_EQ(fs::path(demo.model).filename(), "demo.yaml");
+  EXPECT_EQ(demo.train.size, 160);
+  EXPECT_EQ(demo.train.epochs, 60);
+  EXPECT_EQ(demo.data.train, "images/train");
+  EXPECT_EQ(demo.data.val, "images/val");
+  for (const RunConfig& config : {bccd, demo}) {
+    EXPECT_EQ(load_model(config, static_cast<int>(config.data.classes.size())).classes,
+              std::ssize(config.data.classes));
+  }
 }
 
 TEST_F(RunConfigFile, NamesEveryDifferenceBetweenTwoRuns) {

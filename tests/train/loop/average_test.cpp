@@ -97,6 +97,17 @@ TEST_F(TrainerAverage, IsWhatEachEvaluationScores) {
   EXPECT_GT(std::abs(cell(2, "AP50") - cell(3, "AP50")), 1e-3 * last.AP50);
 }
 
+TEST_F(TrainerAverage, IsScoredByTheSuppressionThatTheRunAsksFor) {
+  for (const char* score : {"0.001", "1"}) {
+    SmallTraining training(run_.load({"ema={decay: 0.9, ramp: 0}", "train.epochs=3", "optimizer.rate=0.001",
+                                      "train.average=0", std::string("evaluate.nms.score=") + score}),
+                           run_.folder() / score);
+    Trainer trainer = training.make(initial(training));
+    ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+    EXPECT_EQ(trainer.last_metrics()->AP50 > 0, std::string(score) == "0.001") << "no score is above 1";
+  }
+}
+
 TEST_F(TrainerAverage, OfTheBestEpochStaysTheBestOverAResume) {
   // With a rate of next to nothing no evaluation is better than the first.
   const RunConfig config = run_.load({"optimizer.rate=1e-20", "train.epochs=3"});

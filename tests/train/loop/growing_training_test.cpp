@@ -84,6 +84,16 @@ TEST(GrowingTraining, CountsTheScoresOfTheFullSizeAlone) {
   EXPECT_EQ(load_trained_model(growth.training.folder.best()).size, InputSize(64));
 }
 
+TEST(GrowingTraining, ThatEndsBeforeItsInputHasGrownIsScoredAtFullSize) {
+  const SmallRun run;
+  GrowingRun growth(run, growing(1, {"train.grow=0.9"}));
+  ASSERT_EQ(growth.train(), TrainingEnd::finished);
+  EXPECT_EQ(growth.trained_sizes(), (std::vector<int>{32, 32, 32})) << "nine tenths of three steps";
+  EXPECT_EQ(growth.watcher.sizes, std::vector<int>{64});
+  for (const auto& file : {growth.training.folder.last(), growth.training.folder.best()})
+    EXPECT_EQ(load_trained_model(file).size, InputSize(64));
+}
+
 TEST(GrowingTraining, AnInterruptedRunLeavesWeightsForTheSizeTheyWereTrainedAt) {
   const SmallRun run;
   GrowingRun growth(run, growing(4));
@@ -118,6 +128,23 @@ TEST(GrowingTraining, ResumesInTheSizeAndWithTheScoresItHad) {
     }
   }
   EXPECT_EQ(sizes, (std::vector<int>{32, 32, 64, 64}));
+}
+
+// The state of a version whose inputs did not grow says nothing of it.
+TEST(GrowingTraining, FindsTheSizeOfAStateThatDoesNotNameIt) {
+  for (const auto& [stop_at, done, stage] : {std::tuple{2, 3, 0}, {5, 6, 0}, {7, 8, 1}}) {
+    const SmallRun run;
+    {
+      GrowingRun part(run, growing(4));
+      part.watcher.stop_at = stop_at;
+      ASSERT_EQ(part.train(), TrainingEnd::interrupted);
+      ASSERT_EQ(part.trainer.progress().iteration, done);
+      change_state(part.training, [](RunState& state) { state.progress.input_stage = -1; });
+    }
+    const GrowingRun rest(run, growing(4), true);
+    EXPECT_EQ(rest.trainer.progress().input_stage, stage)
+        << "after " << done << " steps, of which six are small";
+  }
 }
 
 TEST(GrowingTraining, ARunThatIsMadeLongerGoesBackToNothing) {

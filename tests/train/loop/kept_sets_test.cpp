@@ -169,6 +169,21 @@ TEST(AveragedWeights, AreWrittenWhenTheyScoreBetterThanTheBest) {
   EXPECT_EQ(resumed.progress().averaged_score, trainer.progress().averaged_score);
 }
 
+TEST(AveragedWeights, AreTriedAgainAtTheEndOfARunThatWasMadeLonger) {
+  SmallRun run;
+  SmallTraining training(run.load({"train.epochs=2", "train.average=2"}), run.folder() / "out");
+  Trainer trainer = training.make();
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+  ASSERT_TRUE(trainer.progress().averaged);
+  SmallTraining longer(run.load({"train.epochs=3", "train.average=2"}), training.folder.path(), true);
+  Trainer resumed = longer.make();
+  resumed.resume();
+  EXPECT_FALSE(resumed.progress().averaged);
+  EXPECT_FALSE(resumed.average_due()) << "it trains first";
+  ASSERT_EQ(resumed.run(), TrainingEnd::finished);
+  EXPECT_TRUE(resumed.progress().averaged);
+}
+
 // A run that was made longer: whoever uses its weights takes the average first.
 TEST(AveragedWeights, AreGoneWhenBetterOnesHaveBeenFound) {
   SmallRun run;

@@ -30,5 +30,23 @@ TEST(TrainerWeights, NameTheirScoreOnceThereIsOne) {
   EXPECT_EQ(said.at("AP50"), std::to_string(trainer.best_metrics()->AP50));
 }
 
+TEST(TrainerWeights, SayWhatTheirNetworkSeesAndWhoseTheyAre) {
+  SmallRun run;
+  const RunConfig config = run.load({"train.epochs=1", "augment.letterbox=true", "evaluate.size=96",
+                                     "data.tiles={size: 40, overlap: 0.25}"});
+  SmallTraining training(config, run.folder() / "out");
+  ASSERT_EQ(training.make().run(), TrainingEnd::finished);
+  for (const auto& file : {training.folder.last(), training.folder.best()}) {
+    const TrainedModel weights = load_trained_model(file);
+    EXPECT_TRUE(weights.letterbox);
+    EXPECT_EQ(weights.size, InputSize(96)) << "at which they were scored";
+    EXPECT_EQ(weights.classes, (std::vector<std::string>{"circle", "square"}));
+    EXPECT_EQ(weights.training.at("run"), "run");
+    EXPECT_EQ(weights.training.at("epoch"), "1");
+    EXPECT_EQ(weights.training.at("iteration"), "3");
+    EXPECT_EQ(weights.training.at("tiles"), "40,0.25");
+  }
+}
+
 }  // namespace
 }  // namespace brightnet::testing

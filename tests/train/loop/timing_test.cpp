@@ -5,8 +5,10 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/logged.h"
 #include "tests/train/small_training.h"
 
 namespace brightnet::testing {
@@ -174,13 +176,21 @@ TEST(TrainerPace, SpendsItsMinutesByPlanningAnew) {
   double clock = 5000;
   TimedTraining timed(config, run.folder() / "out", false, clock, uneven);
   Trainer trainer = timed.training.make();
-  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+  std::string said;
+  {
+    const Logged logged;
+    ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+    said = logged.text();
+  }
   EXPECT_GE(clock, 5000 + 0.9 * 120);
   EXPECT_LE(clock, 5000 + 120);
 
   const Progress& progress = trainer.progress();
   ASSERT_GE(progress.plans.size(), 2u);
   EXPECT_LE(progress.plans[0].made_at, 20);
+  const std::string fits = fmt::format("About {:.0f} epochs fit into train.minutes = 2.",
+                                       static_cast<double>(progress.plans[0].steps) / 3);
+  EXPECT_NE(said.find(fits), std::string::npos) << fits << " is not in: " << said;
   EXPECT_LT(progress.plans[0].steps, progress.plans.back().steps) << "it became faster";
   EXPECT_EQ(progress.iteration, progress.plans.back().steps);
   EXPECT_EQ(timed.seen.rates.size(), static_cast<size_t>(progress.iteration));
@@ -197,6 +207,21 @@ TEST(TrainerPace, SpendsItsMinutesByPlanningAnew) {
   EXPECT_TRUE(resumed.over());
   EXPECT_EQ(resumed.run(), TrainingEnd::finished);
   EXPECT_EQ(resumed.progress().iteration, progress.iteration);
+}
+
+TEST(TrainerPace, WarmsUpForATenthOfItsMinutesAtMost) {
+  const SmallRun run;
+  // 60 steps, which are half of those that two minutes have.
+  const RunConfig config = run.load({"train.epochs=100000", "train.minutes=2", "evaluate.every=50",
+                                     "train.average=0", "schedule.warmup=20", "schedule.power=1"});
+  double clock = 0;
+  TimedTraining timed(config, run.folder() / "out", false, clock, [](int64_t) { return 1.0; });
+  Trainer trainer = timed.training.make();
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+  const std::vector<float>& rates = timed.seen.rates;
+  EXPECT_EQ(rates, planned_rates(config, 300'000, trainer.progress()));
+  EXPECT_LE(std::max_element(rates.begin(), rates.end()) - rates.begin(), 25);
+  EXPECT_FLOAT_EQ(*std::max_element(rates.begin(), rates.end()), 0.02f);
 }
 
 TEST(TrainerPace, SpendsItsMinutesWithTheEvaluationOfTheAverageWhereThereIsOne) {

@@ -86,7 +86,7 @@ TEST(Trainer, EndsInTheSameWeightsHoweverOftenItWasInterrupted) {
   const auto table = read_metrics_csv(parts / "metrics.csv");
   ASSERT_EQ(table.rows.size(), 3u);
   const auto expected = read_metrics_csv(whole.folder.metrics());
-  for (const char* name : {"loss", "gradient_norm", "clipped"}) {
+  for (const char* name : {"loss", "gradient_norm", "clipped", "learning_rate"}) {
     const auto column = static_cast<size_t>(table.column(name));
     for (size_t i = 0; i < 3; ++i) EXPECT_EQ(table.rows[i][column], expected.rows[i][column]) << name;
   }

@@ -131,6 +131,7 @@ TEST(TrainingStep, RecordsItsUpdateTheSecondTime) {
     size_t replayed = 0;
     for (size_t at = 0; (at = small.backend.done.find("Ru", at)) != std::string::npos; ++at) ++replayed;
     EXPECT_EQ(replayed, graph ? 2u : 0u) << small.backend.done;
+    EXPECT_EQ(small.backend.done.find("Rl") != std::string::npos, graph) << "nor its passes";
     EXPECT_EQ(small.step.optimizer().state().applied, 3);
   }
 }
@@ -162,6 +163,35 @@ TEST(TrainingStep, ReplaysTheLastPassBetweenTheSumsOfItsBuckets) {
     EXPECT_EQ(without_repetitions(replayed), step);
     std::erase(replayed, 'R');
     EXPECT_EQ(replayed, first) << "the same in the same order";
+  }
+}
+
+TEST(TrainingStep, OfARankTakesItsPartOfTheMeanOverTheBatch) {
+  SmallRun run;
+  SmallStep small(run.load({"train.batch=8", "train.micro_batch=2"}), true);
+  EXPECT_EQ(small.step.micro_batches(), 2);
+  EXPECT_EQ(small.step.gradient_scale().constant, 1.0f / 8);
+  small.make();
+  EXPECT_EQ(small.step.optimizer().state().sums.images, 4);
+}
+
+TEST(TrainingStep, EvaluatesInBatchesAndAtTheSizeThatWereAskedFor) {
+  SmallRun run;
+  SmallStep usual(run.load()), asked(run.load({"evaluate.batch=3", "evaluate.size=96"}));
+  const NetworkSetup& as_trained = usual.step.averaged_network(64).setup();
+  EXPECT_EQ(as_trained.batch, 2);
+  const NetworkSetup& own = asked.step.averaged_network(96).setup();
+  EXPECT_EQ(own.batch, 3);
+  EXPECT_EQ(own.size(), InputSize(96));
+  for (const NetworkSetup* setup : {&as_trained, &own}) EXPECT_EQ(setup->mode, Mode::infer);
+}
+
+TEST(TrainingStep, TrainsAndEvaluatesInTheRunsPrecision) {
+  SmallRun run;
+  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+    SmallStep small(run.load({"train.precision=" + std::string(enum_name(precision))}));
+    EXPECT_EQ(small.step.network(64).setup().precision, precision);
+    EXPECT_EQ(small.step.averaged_network(64).setup().precision, precision);
   }
 }
 

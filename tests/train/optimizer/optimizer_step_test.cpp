@@ -145,6 +145,25 @@ TEST_F(OptimizerStepTest, TakesTheSameStepUnderAnyLossScale) {
   }
 }
 
+TEST_F(OptimizerStepTest, CorrectsTheMomentsOfAdamWByTheirOwnDecays) {
+  config_.optimizer.kind = OptimizerKind::adamw;
+  config_.optimizer.beta1 = 0.8f;
+  config_.optimizer.beta2 = 0.9f;
+  config_.optimizer.epsilon = 0.5f;
+  config_.optimizer.clip = 0;
+  OptimizerStep optimizer_step = make();
+  double w = 1, first = 0, second = 0;
+  for (int t = 1; t <= 3; ++t) {
+    const double g = 0.5 * t;
+    fill(gradients_, static_cast<float>(g));
+    step(optimizer_step);
+    first = 0.8 * first + 0.2 * g;
+    second = 0.9 * second + 0.1 * g * g;
+    w -= 0.1 * (first / (1 - std::pow(0.8, t))) / (std::sqrt(second / (1 - std::pow(0.9, t))) + 0.5);
+    EXPECT_NEAR(value("conv1.weight"), w, 1e-5) << "step " << t;
+  }
+}
+
 TEST_F(OptimizerStepTest, AveragesParametersAndStatisticsWithARampedDecay) {
   config_.ema.decay = 0.8f;
   OptimizerStep optimizer_step = make();

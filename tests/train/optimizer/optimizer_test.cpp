@@ -59,6 +59,29 @@ TEST_F(OptimizerTest, SgdDecaysAsDarknetDoesAndLeavesStatisticsAlone) {
   EXPECT_FLOAT_EQ(value("conv1.weight"), w - 0.1f * (0.9f * 0.7f + 0.5f + 0.2f * w));
 }
 
+TEST_F(OptimizerTest, SgdTakesNesterovsStepAndDecoupledDecayWhereItIsAskedTo) {
+  options_.decay = 0.2f;
+  options_.momentum = 0.5f;
+  options_.nesterov = true;
+  options_.decay_kind = DecayKind::decoupled;
+  Optimizer optimizer = make();
+  step(optimizer);
+  EXPECT_FLOAT_EQ(value("conv1.weight"), (1 - 0.1f * 0.2f) - 0.1f * (0.5f + 0.5f * 0.5f));
+  EXPECT_FLOAT_EQ(value("conv1.scale"), 1 - 0.1f * (0.5f + 0.5f * 0.5f));
+}
+
+TEST_F(OptimizerTest, LionStepsByItsFirstDecayAndRemembersByItsSecond) {
+  options_ = OptimizerOptions::of(OptimizerKind::lion);
+  options_.decay = 0;
+  options_.beta1 = 0.9f;
+  options_.beta2 = 0.5f;
+  Optimizer optimizer = make();
+  step(optimizer);
+  fill(gradients_, -0.5f);
+  step(optimizer);
+  EXPECT_FLOAT_EQ(value("conv1.weight"), 0.8f) << "0.9 · 0.25 − 0.1 · 0.5 is above 0";
+}
+
 TEST_F(OptimizerTest, AdamWMovesByTheRateWhateverTheGradientIs) {
   options_.kind = OptimizerKind::adamw;
   options_.decay = 0.1f;

@@ -4,6 +4,7 @@
 
 #include "core/threads.h"
 #include "tests/layers/models.h"
+#include "train/distributed/solo.h"
 #include "train/setup/preparation.h"
 
 namespace brightnet {
@@ -64,6 +65,41 @@ TEST(RunFacts, NameTheFirstConvolutionThatComesWithWeights) {
   EXPECT_EQ(first(), "conv1");
   config.train.fresh.push_back("conv1");
   EXPECT_EQ(first(), "") << "which is not in the weights";
+}
+
+TEST(RunFacts, KnowWhatComesWithWeights) {
+  const Model model = testing::shipped_model("yolov4-tiny", 3);
+  RunConfig config;
+  const auto known = [&] {
+    const RunFacts facts = run_facts(config, &model, {}, {}, Communicator::solo());
+    return std::pair(facts.pretrained, facts.new_predictions);
+  };
+  EXPECT_EQ(known(), std::pair(false, false)) << "from scratch";
+  config.train.weights = "coco.weights";
+  EXPECT_EQ(known(), std::pair(true, false)) << "the prediction layers as well";
+  config.train.fresh = {"predict16", "predict32"};
+  EXPECT_EQ(known(), std::pair(true, true));
+}
+
+TEST(RunFacts, CountTheRanksOfTheRunAndThoseOfThisMachine) {
+  struct OneOfFour : SoloCommunicator {
+    int size() const override { return 4; }
+    int local_size() const override { return 2; }
+  } ranks;
+  const RunFacts facts = run_facts({}, nullptr, {}, {}, ranks);
+  EXPECT_EQ(facts.ranks, 4);
+  EXPECT_EQ(facts.ranks_here, 2);
+}
+
+TEST(RunFacts, HaveTheSideThatAQuarterOfTheBoxesIsBelow) {
+  Dataset training;
+  ImageRecord& image = training.images.emplace_back();
+  image.width = image.height = 100;
+  for (const float side : {80.0f, 20.0f, 10.0f, 40.0f})
+    image.annotations.push_back({.x1 = 0, .y1 = 0, .x2 = side, .y2 = side});
+  EXPECT_DOUBLE_EQ(facts_of({}, training).small_box, 0.2);
+  image.annotations.push_back({.x1 = 0, .y1 = 0, .x2 = 1, .y2 = 1, .crowd = true});
+  EXPECT_DOUBLE_EQ(facts_of({}, training).small_box, 0.2) << "crowds are not trained";
 }
 
 TEST(RunFacts, CountAllThreadsOfTheRun) {

@@ -66,9 +66,11 @@ TEST(AutomaticValues, TheInputIsConstantWhereGrowingIsNotKnownToHelp) {
   drawn = chosen(facts_of(200), drawn);
   EXPECT_EQ(drawn.train.grow, 0);
   EXPECT_EQ(drawn.train.sizes, (std::vector<InputSize>{320, 416}));
-  RunConfig small;
-  small.train.size = 160;
-  EXPECT_TRUE(chosen(facts_of(200), small).train.sizes.empty());
+  for (const int size : {160, 256}) {
+    RunConfig small;
+    small.train.size = size;
+    EXPECT_TRUE(chosen(facts_of(200), small).train.sizes.empty()) << size;
+  }
   EXPECT_EQ(chosen(facts_of(20000)).train.grow, 0) << "a long run of a large set";
   RunFacts facts = facts_of(200);
   facts.device.gpu = true;
@@ -76,6 +78,10 @@ TEST(AutomaticValues, TheInputIsConstantWhereGrowingIsNotKnownToHelp) {
   facts = facts_of(200);
   facts.small_box = 0.05;
   EXPECT_EQ(chosen(facts).train.grow, 0) << "11 of 224 pixels";
+  facts.small_box = 0.106;
+  EXPECT_EQ(chosen(facts).train.grow, 0) << "23.8 of 0.54 times 416 pixels";
+  facts.small_box = 0.108;
+  EXPECT_EQ(chosen(facts).train.grow, 0.6f) << "24.3";
   facts = facts_of(200);
   facts.pretrained = true;
   EXPECT_EQ(chosen(facts).train.grow, 0) << "pretrained layers know objects at full size";

@@ -121,7 +121,9 @@ TEST(AutomaticValues, FineTuningToRoundingIsShortAndSlow) {
   quantizing.train.quantize = true;
   const RunConfig config = chosen(facts, quantizing);
   EXPECT_FLOAT_EQ(config.optimizer.rate.value(), 0.01f * chosen(facts).optimizer.rate.value());
-  EXPECT_LT(config.train.epochs.value(), chosen(facts).train.epochs.value() / 3);
+  EXPECT_EQ(config.train.epochs, 8) << "200 steps of 26 an epoch";
+  facts.images = 4000;
+  EXPECT_EQ(chosen(facts, quantizing).train.epochs, 5);
 }
 
 TEST(AutomaticValues, ARunHasEnoughEpochsAndEnoughSteps) {
@@ -428,6 +430,11 @@ TEST(AutomaticValues, ALargeValidationSplitIsEvaluatedLessOftenButFiveTimes) {
 TEST(AutomaticValues, PatienceIsForLongRunsWithoutALimitOfTime) {
   EXPECT_EQ(chosen(facts_of(130)).train.patience, 0) << "3000 steps";
   EXPECT_EQ(chosen(facts_of(20000)).train.patience, 10) << "31300 steps, 25 evaluations";
+  RunConfig long_enough, shorter;
+  long_enough.train.iterations = 10000;
+  shorter.train.iterations = 9999;
+  EXPECT_EQ(chosen(facts_of(130), long_enough).train.patience, 10) << "589 epochs, every 24th is evaluated";
+  EXPECT_EQ(chosen(facts_of(130), shorter).train.patience, 0);
   RunConfig config;
   config.evaluate.every = 1;
   EXPECT_EQ(chosen(facts_of(20000), config).train.patience, 34) << "a third of 100";

@@ -142,6 +142,11 @@ TEST(MemoryAdvice, AutoPlansForAFractionOfWhatIsFree) {
   backend.free = 1000;
   RunConfig config;
   EXPECT_EQ(memory_budget(config, backend), 600u);
+  struct TakenForGpu : SmallBackend {
+    bool works_beside_host() const override { return true; }
+  } gpu;
+  gpu.free = 1000;
+  EXPECT_EQ(memory_budget(config, gpu), 900u);
   config.train.memory_fraction = 0.25f;
   EXPECT_EQ(memory_budget(config, backend), 250u);
 }

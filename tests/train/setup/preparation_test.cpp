@@ -9,6 +9,7 @@
 #include "tests/train/small_run.h"
 #include "tests/train/small_weights.h"
 #include "train/distributed/agreement.h"
+#include "train/distributed/solo.h"
 #include "train/loop/device_memory.h"
 
 namespace brightnet::testing {
@@ -71,6 +72,54 @@ TEST(Preparation, RanksHaveOneShuffleBuffer) {
   EXPECT_EQ(compare(), "the same");
   other.config.loader.shuffle_buffer = 16;
   EXPECT_NE(compare().find("configuration"), std::string::npos) << compare();
+}
+
+// Machines have different amounts of free memory.
+TEST(Preparation, RanksHaveTheSmallestMicroBatchOfAll) {
+  const SmallRun run;
+  Preparation one = prepared(request_of(run)), other = prepared(request_of(run));
+  one.config.train.micro_batch = 4;
+  one.choices.push_back({"train.micro_batch", "4", "it fits"});
+  other.config.train.micro_batch = 2;
+  const auto all = on_ranks(2, [&](Communicator& ranks) -> std::string {
+    Preparation& own = ranks.leads() ? one : other;
+    compare_ranks(ranks, own);
+    return std::to_string(own.config.train.micro_batch.value());
+  });
+  EXPECT_EQ(all[0] + all[1], "22");
+  EXPECT_EQ(one.choices.back().value, "2") << "as it is said";
+}
+
+TEST(Preparation, DrawsTheWeightsOfTheSeed) {
+  const SmallRun run;
+  const auto initial = [&](const char* seed) {
+    RunRequest request = request_of(run);
+    request.overrides.assignments = {std::string("train.seed=") + seed};
+    return prepared(request).initial;
+  };
+  const std::vector<float> one = initial("1");
+  EXPECT_EQ(initial("1"), one);
+  EXPECT_NE(initial("0"), one);
+}
+
+TEST(Preparation, PutsTheWeightsOfTheClassesIntoEveryHead) {
+  SmallRun run;
+  for (const char* weights : {"auto", "[1, 2.5]"}) {
+    run.write_config("head: {class_weights: " + std::string(weights) + "}\n");
+    const Preparation prepared = brightnet::testing::prepared(request_of(run));
+    const std::vector<float>* chosen = value_of(prepared.config.head.class_weights);
+    ASSERT_TRUE(chosen);
+    ASSERT_EQ(chosen->size(), 2u);
+    for (const YoloAttributes* yolo : yolo_heads(prepared.model)) EXPECT_EQ(yolo->class_weights, *chosen);
+    EXPECT_NE(prepared.model_yaml.find("class_weights"), std::string::npos) << "of the run's folder";
+  }
+}
+
+TEST(Preparation, EvaluatesALargeValidationSplitLessOften) {
+  SmallRun run(12, 120);
+  run.write_config("train: {precision: fp32, size: 64, epochs: 100}\n");
+  // An evaluation takes as long as 3.3 epochs: there are five.
+  EXPECT_EQ(prepared(request_of(run)).config.evaluate.every, 20);
 }
 
 TEST(Preparation, WarnsOfValidationImagesThatAreTrainedOn) {
@@ -189,6 +238,24 @@ TEST(Preparation, TheMicroBatchIsChosenByWhatIsFreeAtLast) {
   fit_into_memory(run, Communicator::solo());
   EXPECT_LT(run.config.train.micro_batch, batch);
   EXPECT_EQ(run.choices.back().key, "train.micro_batch");
+}
+
+TEST(Preparation, RanksOfAMachineShareItsMemory) {
+  struct OneOfTwoHere : SoloCommunicator {
+    int local_size() const override { return 2; }
+  } ranks;
+  const SmallRun small;
+  Preparation run = prepared(request_of(small));
+  const int batch = run.config.train.batch;
+  const size_t needed = plan_run(run.config, run.model, *run.backend, batch).memory.peak();
+  run.config.train.memory_fraction = 1;
+  run.backend = std::make_unique<SmallBackend>(2 * needed);
+  fit_into_memory(run, ranks);
+  EXPECT_EQ(run.config.train.micro_batch, batch);
+  run.config.train.micro_batch = {};
+  run.backend = std::make_unique<SmallBackend>(2 * needed - 2);
+  fit_into_memory(run, ranks);
+  EXPECT_LT(run.config.train.micro_batch, batch);
 }
 
 }  // namespace

@@ -124,6 +124,14 @@ TEST_F(TeacherTest, IsLearntFromAndLeavesNoTraceInTheWeights) {
   EXPECT_NE(read_file(taught.config()).find("teacher_sha256: " + sha256_of(teacher_)), std::string::npos);
 }
 
+TEST_F(TeacherTest, WeighsPredictionsAndFeaturesAsTheRunSays) {
+  const Preparation run = prepare(request("out", {"train.distill=0.5", "train.distill_features=0.25"}),
+                                  device(), Communicator::solo());
+  ASSERT_TRUE(run.config.distillation);
+  EXPECT_EQ(run.config.distillation->predictions, 0.5f);
+  EXPECT_EQ(run.config.distillation->features, 0.25f);
+}
+
 TEST_F(TeacherTest, ResumesInTheSameWeightsToTheBit) {
   const RunFolder whole = train(request("whole", {"ema.decay=0.9"}));
   train(request("parts", {"ema.decay=0.9"}), true);
