@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/image/darknet_image.h"
 #include "tests/data/dataset_files.h"
 
 namespace brightnet {
@@ -71,6 +72,19 @@ TEST(StoredFile, MembersOfAFolderThatWasPackedAsADotAreFoundByTheirNames) {
   EXPECT_EQ(text_of(read_stored(archive / "b/c.txt", 0, whole_file)), "below");
   for (const TarMember& member : tar_members(archive))
     EXPECT_FALSE(member.name.starts_with('.')) << member.name;
+}
+
+TEST(StoredFile, AnImageInAnArchiveIsReadAsOutsideOfIt) {
+  const DatasetFolder folder;
+  for (const std::string name : {"in/a.jpg", "in/b.png"}) {
+    folder.image(name, 40, 30);
+    const fs::path loose = folder.root() / name, stored = packed(folder, "--format=ustar") / name;
+    const auto same = [](const cv::Mat& a, const cv::Mat& b) {
+      return a.size() == b.size() && cv::norm(a, b, cv::NORM_INF) == 0;
+    };
+    EXPECT_TRUE(same(read_image(stored), read_image(loose))) << name;
+    EXPECT_TRUE(same(read_darknet_image(stored), read_darknet_image(loose))) << name;
+  }
 }
 
 TEST(StoredFile, AFolderMayBeCalledLikeAnArchive) {
