@@ -72,7 +72,8 @@ cv::Mat grey16_to_8(const cv::Mat& image) {
 }
 
 // Converts OpenCV's unchanged output to 8-bit RGB, and grey to `channels`. Throws when the conversion is ambiguous.
-cv::Mat to_rgb8(cv::Mat image, int channels, const fs::path& file) {
+cv::Mat to_rgb8(cv::Mat image, int channels, std::span<const uint8_t> bytes, const fs::path& file) {
+  const int bits = 8 * static_cast<int>(image.elemSize1());
   if (image.type() == CV_16UC1) image = grey16_to_8(image);
   if (image.depth() == CV_16U) image.convertTo(image, CV_8U, 1.0 / 257);
   if (image.depth() != CV_8U)
@@ -84,7 +85,10 @@ cv::Mat to_rgb8(cv::Mat image, int channels, const fs::path& file) {
       cv::cvtColor(image, rgb, cv::COLOR_GRAY2RGB);
       return rgb;
     case 3: cv::cvtColor(image, rgb, cv::COLOR_BGR2RGB); return rgb;
-    case 4: return over_black(image);
+    case 4:
+      if (has_alpha_to_blend(bytes, bits)) return over_black(image);
+      cv::cvtColor(image, rgb, cv::COLOR_BGRA2RGB);
+      return rgb;
     default: throw ImageError(ImageError::Kind::undecodable, "it has neither 1, 3 nor 4 channels", file);
   }
 }
@@ -198,7 +202,7 @@ cv::Mat read_by_opencv(const std::vector<uint8_t>& bytes, int channels, const fs
     throw ImageError(ImageError::Kind::undecodable, known ? "its contents are damaged" : why_unknown(bytes),
                      file);
   }
-  const cv::Mat read = to_rgb8(image, channels, file);
+  const cv::Mat read = to_rgb8(image, channels, bytes, file);
   return read.channels() == channels ? read : grey_of(read);
 }
 
