@@ -148,7 +148,7 @@ std::string how_to_convert(const OptionalFormat& format) {
          ": convert it, for example with " + format.converted_by;
 }
 
-/// Why OpenCV cannot read a file of no format that every build reads.
+/// Why OpenCV cannot read a file of none of the formats of image_format().
 std::string why_unknown(std::span<const uint8_t> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   for (const OptionalFormat& format : optional_formats()) {
@@ -157,7 +157,9 @@ std::string why_unknown(std::span<const uint8_t> bytes) {
         return opencv_reads(format) ? "its contents are damaged" : how_to_convert(format);
     }
   }
-  return "it is not an image of a kind that can be read";
+  constexpr std::string_view little_tiff("II*\0", 4), big_tiff("MM\0*", 4);
+  const bool known = text.starts_with(little_tiff) || text.starts_with(big_tiff) || announced_pixels(bytes);
+  return known ? "its contents are damaged" : "it is not an image of a kind that can be read";
 }
 
 std::string lower_extension(const fs::path& file) {
