@@ -1,6 +1,7 @@
 #include "data/image/stored_file.h"
 
 #include <cstdlib>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -72,6 +73,26 @@ TEST(StoredFile, MembersOfAFolderThatWasPackedAsADotAreFoundByTheirNames) {
   EXPECT_EQ(text_of(read_stored(archive / "b/c.txt", 0, whole_file)), "below");
   for (const TarMember& member : tar_members(archive))
     EXPECT_FALSE(member.name.starts_with('.')) << member.name;
+}
+
+// As what finds equal files leaves them: labels, for example, that many images share.
+TEST(StoredFile, HardLinksHaveTheBytesOfTheFileThatWasPackedFirst) {
+  const std::string deep = std::string(90, 'd') + '/' + std::string(90, 'e');
+  for (const std::string how : {"--format=ustar", "--format=gnu", "--format=pax"}) {
+    const DatasetFolder folder;
+    std::vector<std::string> names{"in/a.txt", "in/b.txt", "in/c.txt"};
+    if (how != "--format=ustar")
+      names.push_back("in/" + deep + "/d.txt");  // a link's name has 100 bytes there
+    folder.text(names[0], "shared");
+    folder.text("in/" + deep + "/own.txt", "own");
+    for (const std::string& name : std::span(names).subspan(1))
+      fs::create_hard_link(folder.root() / names[0], folder.root() / name);
+    const fs::path archive = packed(folder, how);
+    EXPECT_EQ(tar_members(archive).size(), names.size() + 1) << how;
+    for (const std::string& name : names)
+      EXPECT_EQ(text_of(read_stored(archive / name, 0, whole_file)), "shared") << how << ' ' << name;
+    EXPECT_EQ(text_of(read_stored(archive / "in" / deep / "own.txt", 0, whole_file)), "own") << how;
+  }
 }
 
 TEST(StoredFile, AnImageInAnArchiveIsReadAsOutsideOfIt) {
