@@ -14,6 +14,19 @@ Truth truth_of(const InputPart& box, const InputSize& size, int class_id) {
           class_id};
 }
 
+// A box whose object ends where the image does may by rounding reach this many pixels farther.
+constexpr float rounding = 0.01f;
+
+bool lies_in(const InputPart& box, const InputPart& part) {
+  return box.left >= part.left - rounding && box.top >= part.top - rounding &&
+         box.right <= part.right + rounding && box.bottom <= part.bottom + rounding;
+}
+
+InputPart part_of(const cv::Rect2d& rectangle) {
+  return {static_cast<float>(rectangle.x), static_cast<float>(rectangle.y),
+          static_cast<float>(rectangle.br().x), static_cast<float>(rectangle.br().y)};
+}
+
 // A rectangle so large that clipping to it changes nothing.
 constexpr double far_away = 1e6;
 const cv::Rect2d everywhere(-far_away, -far_away, 2 * far_away, 2 * far_away);
@@ -47,7 +60,8 @@ void place_boxes(const std::vector<Annotation>& annotations, const Placement& pl
     const float top = std::max(y1, part.top), bottom = std::min(y2, part.bottom);
     const float width = right - left, height = bottom - top;
     if (width < smallest_box_side || height < smallest_box_side) continue;
-    if (width * height < min_visible * (x2 - x1) * (y2 - y1)) continue;
+    const bool hidden = width * height < min_visible * (x2 - x1) * (y2 - y1);
+    if (hidden && !lies_in({x1, y1, x2, y2}, part)) continue;
     truths.push_back(truth_of({left, top, right, bottom}, size, object.class_id));
   }
 }
@@ -70,8 +84,9 @@ void place_boxes(const std::vector<Annotation>& annotations, const Homography& m
     const auto corners = corners_of(box);
     const auto visible = project(map, corners, limits);
     if (visible.size() < 3) continue;
-    if (area_of(visible) < static_cast<double>(min_visible) * area_of(project(map, corners, everywhere)))
-      continue;
+    const auto all = project(map, corners, everywhere);
+    const bool hidden = area_of(visible) < static_cast<double>(min_visible) * area_of(all);
+    if (hidden && !lies_in(part_of(bounds_of(all)), part)) continue;
     cv::Rect2d seen = bounds_of(visible);
     switch (rule) {
       case WarpedBoxes::ellipse: seen &= bounds_of(project(map, ellipse_in(box), everywhere)); break;
@@ -79,9 +94,7 @@ void place_boxes(const std::vector<Annotation>& annotations, const Homography& m
     }
     const double smallest = smallest_box_side;
     if (seen.width < smallest || seen.height < smallest) continue;
-    truths.push_back(truth_of({static_cast<float>(seen.x), static_cast<float>(seen.y),
-                               static_cast<float>(seen.br().x), static_cast<float>(seen.br().y)},
-                              size, object.class_id));
+    truths.push_back(truth_of(part_of(seen), size, object.class_id));
   }
 }
 

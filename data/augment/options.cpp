@@ -64,7 +64,7 @@ void AugmentOptions::fields(Fields& f) {
   f("translate", translate, "shift by up to ± this fraction of the input, per image").within(0, 0.9);
   f("shear", shear, "shear by up to ± this many degrees along each axis, per image").within(0, 30);
   f("perspective", perspective, "perspective distortion of up to ± this along each axis, per image")
-      .within(0, 0.001);
+      .within(0, 0.001f);  // the float, which is above the double
   f("warped_boxes", warped_boxes, "what gives the box of an object that was turned or distorted");
   f("blur", blur, "probability of a Gaussian blur, per image").within(0, 1);
   visit_range(f, "blur_sigma", blur_sigma, {0.1f, 20}, "its standard deviation, pixels of the input");

@@ -109,8 +109,7 @@ cv::Mat read_darknet_image(const fs::path& file, int channels, uint64_t max_pixe
   }
   // stb_image fills missing pixels with grey, so a file without its end marker is checked by read_image().
   if (!has_end_mark(file)) read_image(file, {}, 3, max_pixels);
-  std::error_code failed;
-  if (fs::file_size(file, failed) > std::numeric_limits<int>::max())
+  if (stored_size(file).value_or(0) > std::numeric_limits<int>::max())
     throw ImageError(ImageError::Kind::undecodable, "it is larger than 2 GiB", file);
   const std::vector<uint8_t> whole = read_stored(file, 0, std::numeric_limits<int>::max());
   check_pixels(file, whole, max_pixels);

@@ -160,27 +160,48 @@ std::optional<ImageHeader> parse_bmp(Bytes bytes) {
 
 // The sizes of other formats are read for announced_pixels() alone, as OpenCV's decoders read them.
 
-/// The first directory of a TIFF or BigTIFF: 0x0100 is the width, 0x0101 the height.
-std::optional<uint64_t> tiff_pixels(Bytes bytes) {
-  const bool little = matches(bytes, 0, "II");
-  const auto number = [&](size_t offset, int count) -> uint64_t {
-    if (offset > bytes.size() || bytes.size() - offset < static_cast<size_t>(count)) return 0;
-    if (count <= 4) return little ? little_endian(bytes, offset, count) : big_endian(bytes, offset, count);
-    const uint64_t first = little ? little_endian(bytes, offset, 4) : big_endian(bytes, offset, 4);
-    const uint64_t second = little ? little_endian(bytes, offset + 4, 4) : big_endian(bytes, offset + 4, 4);
-    return little ? second << 32 | first : first << 32 | second;
-  };
-  const bool big = number(2, 2) == 43;
-  const size_t directory = big ? number(8, 8) : number(4, 4);
-  const size_t entries = std::min<uint64_t>(number(directory, big ? 8 : 2), 4096);
-  uint64_t width = 0, height = 0;
-  for (size_t i = 0; i < entries; ++i) {
-    const size_t entry = directory + (big ? 8 + 20 * i : 2 + 12 * i);
-    const uint64_t type = number(entry + 2, 2);  // 3: 16 bits, 4: 32, 16: 64
-    const uint64_t value = number(entry + (big ? 12 : 8), type == 3 ? 2 : type == 16 ? 8 : 4);
-    if (number(entry, 2) == 0x0100) width = value;
-    if (number(entry, 2) == 0x0101) height = value;
+/// The first directory of a TIFF or BigTIFF.
+class TiffDirectory {
+ public:
+  explicit TiffDirectory(Bytes bytes) : bytes_(bytes), little_(matches(bytes, 0, "II")) {
+    big_ = number(2, 2) == 43;
+    at_ = big_ ? number(8, 8) : number(4, 4);
   }
+
+  /// The value of a tag, the first one if it has several.
+  std::optional<uint64_t> value(uint64_t tag) const {
+    const size_t entries = std::min<uint64_t>(number(at_, big_ ? 8 : 2), 4096);
+    std::optional<uint64_t> found;
+    for (size_t i = 0; i < entries; ++i) {
+      const size_t entry = at_ + (big_ ? 8 + 20 * i : 2 + 12 * i);
+      const uint64_t type = number(entry + 2, 2);  // 3: 16 bits, 4: 32, 16: 64
+      if (number(entry, 2) == tag)
+        found = number(entry + (big_ ? 12 : 8), type == 3 ? 2 : type == 16 ? 8 : 4);
+    }
+    return found;
+  }
+
+ private:
+  uint64_t number(size_t offset, int count) const {
+    if (offset > bytes_.size() || bytes_.size() - offset < static_cast<size_t>(count)) return 0;
+    if (count <= 4) return little_ ? little_endian(bytes_, offset, count) : big_endian(bytes_, offset, count);
+    const uint64_t first = number(offset, 4), second = number(offset + 4, 4);
+    return little_ ? second << 32 | first : first << 32 | second;
+  }
+
+  const Bytes bytes_;
+  const bool little_;
+  bool big_ = false;
+  size_t at_ = 0;
+};
+
+bool is_tiff(Bytes bytes) {
+  return matches(bytes, 0, "II") || matches(bytes, 0, "MM");
+}
+
+std::optional<uint64_t> tiff_pixels(Bytes bytes) {
+  const TiffDirectory directory(bytes);
+  const uint64_t width = directory.value(0x0100).value_or(0), height = directory.value(0x0101).value_or(0);
   if (width == 0 || height == 0) return std::nullopt;
   return width > UINT64_MAX / height ? UINT64_MAX : width * height;
 }
@@ -250,13 +271,27 @@ std::optional<uint64_t> announced_pixels(Bytes bytes) {
   // A PNG whose chunks cannot be walked has its size in the same place.
   if (image_format(bytes) == ImageFormat::png)
     return uint64_t{big_endian(bytes, 16, 4)} * big_endian(bytes, 20, 4);
-  if (matches(bytes, 0, "II") || matches(bytes, 0, "MM")) return tiff_pixels(bytes);
+  if (is_tiff(bytes)) return tiff_pixels(bytes);
   if (matches(bytes, 0, "GIF8")) return uint64_t{little_endian(bytes, 6, 2)} * little_endian(bytes, 8, 2);
   if (matches(bytes, 0, "\x59\xA6\x6A\x95"))
     return uint64_t{big_endian(bytes, 4, 4)} * big_endian(bytes, 8, 4);
   if (bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6') return pnm_pixels(bytes);
   if (matches(bytes, 4, "jP  ") || matches(bytes, 0, "\xFF\x4F\xFF\x51")) return jpeg2000_pixels(bytes);
   return std::nullopt;
+}
+
+bool has_alpha_to_blend(Bytes bytes, int bits) {
+  if (image_format(bytes) == ImageFormat::bmp) {
+    // A header of 56 bytes or more has a mask for alpha; by a shorter one, the fourth byte means nothing.
+    constexpr size_t header_at = 14, mask_at = header_at + 52;
+    return bytes.size() >= mask_at + 4 && little_endian(bytes, header_at, 4) >= 56 &&
+           little_endian(bytes, mask_at, 4) != 0;
+  }
+  if (!is_tiff(bytes)) return true;
+  const auto extra_samples = TiffDirectory(bytes).value(0x0152);
+  if (!extra_samples) return true;  // as OpenCV writes alpha
+  constexpr uint64_t unassociated_alpha = 2;
+  return *extra_samples == unassociated_alpha && bits > 8;  // libtiff has multiplied those of 8 bits
 }
 
 int exif_orientation(Bytes tiff) {

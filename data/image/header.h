@@ -35,6 +35,11 @@ bool is_animated_webp(std::span<const uint8_t> bytes);
 /// nullopt: another format, or a header that is damaged or not within `bytes`.
 std::optional<uint64_t> announced_pixels(std::span<const uint8_t> bytes);
 
+/// Whether the fourth channel that OpenCV reads from this file, of `bits` a channel, is an alpha that its colours are yet
+/// to be multiplied by. It is none in a BMP without a mask for it, nor in a TIFF whose ExtraSamples do not say so, such
+/// as the infrared of an aerial picture.
+bool has_alpha_to_blend(std::span<const uint8_t> bytes, int bits);
+
 /// The orientation in an EXIF block (a TIFF header and its first directory); 1 when it has none or
 /// is damaged.
 int exif_orientation(std::span<const uint8_t> tiff);

@@ -109,6 +109,11 @@ cv::Rect with_margin(const cv::Rect& window, cv::Size size) {
   return wider & cv::Rect({}, size);
 }
 
+// Where one of chroma stands for eight pixels, libjpeg enlarges it differently in a part of a reduced image.
+bool can_cut(const jpeg_decompress_struct& info) {
+  return info.scale_denom == 1 || info.max_h_samp_factor * info.max_v_samp_factor <= 4;
+}
+
 // The decoded image and its window. Lives outside decode_into(), where longjmp would skip its destructors.
 struct Decoding {
   cv::Rect window;  // requested part; empty: everything
@@ -134,7 +139,7 @@ bool decode_into(jpeg_decompress_struct& info, ErrorSink& sink, int denominator,
   jpeg_start_decompress(&info);
   const cv::Size size(static_cast<int>(info.output_width), static_cast<int>(info.output_height));
   to.decoded = cv::Rect({}, size);
-  if (!to.window.empty()) {
+  if (!to.window.empty() && can_cut(info)) {
     to.decoded = with_margin(to.window, size);
     JDIMENSION left = static_cast<JDIMENSION>(to.decoded.x),
                width = static_cast<JDIMENSION>(to.decoded.width);

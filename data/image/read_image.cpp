@@ -72,7 +72,8 @@ cv::Mat grey16_to_8(const cv::Mat& image) {
 }
 
 // Converts OpenCV's unchanged output to 8-bit RGB, and grey to `channels`. Throws when the conversion is ambiguous.
-cv::Mat to_rgb8(cv::Mat image, int channels, const fs::path& file) {
+cv::Mat to_rgb8(cv::Mat image, int channels, std::span<const uint8_t> bytes, const fs::path& file) {
+  const int bits = 8 * static_cast<int>(image.elemSize1());
   if (image.type() == CV_16UC1) image = grey16_to_8(image);
   if (image.depth() == CV_16U) image.convertTo(image, CV_8U, 1.0 / 257);
   if (image.depth() != CV_8U)
@@ -84,7 +85,10 @@ cv::Mat to_rgb8(cv::Mat image, int channels, const fs::path& file) {
       cv::cvtColor(image, rgb, cv::COLOR_GRAY2RGB);
       return rgb;
     case 3: cv::cvtColor(image, rgb, cv::COLOR_BGR2RGB); return rgb;
-    case 4: return over_black(image);
+    case 4:
+      if (has_alpha_to_blend(bytes, bits)) return over_black(image);
+      cv::cvtColor(image, rgb, cv::COLOR_BGRA2RGB);
+      return rgb;
     default: throw ImageError(ImageError::Kind::undecodable, "it has neither 1, 3 nor 4 channels", file);
   }
 }
@@ -144,7 +148,7 @@ std::string how_to_convert(const OptionalFormat& format) {
          ": convert it, for example with " + format.converted_by;
 }
 
-/// Why OpenCV cannot read a file of no format that every build reads.
+/// Why OpenCV cannot read a file of none of the formats of image_format().
 std::string why_unknown(std::span<const uint8_t> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   for (const OptionalFormat& format : optional_formats()) {
@@ -153,7 +157,9 @@ std::string why_unknown(std::span<const uint8_t> bytes) {
         return opencv_reads(format) ? "its contents are damaged" : how_to_convert(format);
     }
   }
-  return "it is not an image of a kind that can be read";
+  constexpr std::string_view little_tiff("II*\0", 4), big_tiff("MM\0*", 4);
+  const bool known = text.starts_with(little_tiff) || text.starts_with(big_tiff) || announced_pixels(bytes);
+  return known ? "its contents are damaged" : "it is not an image of a kind that can be read";
 }
 
 std::string why_not_animated() {
@@ -205,7 +211,7 @@ cv::Mat read_by_opencv(const std::vector<uint8_t>& bytes, int channels, const fs
                                                     : why_unknown(bytes),
                      file);
   }
-  const cv::Mat read = to_rgb8(image, channels, file);
+  const cv::Mat read = to_rgb8(image, channels, bytes, file);
   return read.channels() == channels ? read : grey_of(read);
 }
 

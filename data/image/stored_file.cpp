@@ -93,6 +93,7 @@ class TarHeader {
     const std::string own = text(0, 100), prefix = text(257, 6) == "ustar" ? text(345, 155) : "";
     return prefix.empty() ? own : prefix + '/' + own;
   }
+  std::string link() const { return text(157, 100); }
 
  private:
   std::string text(size_t at, size_t length) const {
@@ -121,7 +122,7 @@ class TarHeader {
 
 /// What a pax header says of the next member: records "LENGTH KEY=VALUE\n".
 struct PaxRecords {
-  std::string path, size;
+  std::string path, link, size;
 
   explicit PaxRecords(std::string_view text) {
     while (!text.empty()) {
@@ -132,6 +133,7 @@ struct PaxRecords {
       if (length <= digits + 1 || length > text.size()) return;
       const std::string_view record = text.substr(digits + 1, length - digits - 2);
       if (record.starts_with("path=")) path = record.substr(5);
+      if (record.starts_with("linkpath=")) link = record.substr(9);
       if (record.starts_with("size=")) size = record.substr(5);
       text.remove_prefix(length);
     }
@@ -168,26 +170,43 @@ class TarReader {
       case 'L':
         next_name_ = text(from, *size).c_str();
         break;  // GNU: the name of the next one, with a zero behind it
+      case 'K': next_link_ = text(from, *size).c_str(); break;
       case 'x': {
         const PaxRecords records(text(from, *size));
         if (!records.path.empty()) next_name_ = records.path;
+        if (!records.link.empty()) next_link_ = records.link;
         next_size_ = records.size;
         break;
       }
-      case '0':
-      case '7':
-      case '\0': {
-        const std::string name = std::exchange(next_name_, "");
-        // Packed with `tar -C FOLDER .`, they begin with "./", which no path that was put in order has.
-        const fs::path own = fs::path(name.empty() ? header.name() : name).lexically_normal();
-        // Below its archive's path, such a name would be that of another file.
-        if (own.is_absolute() || (!own.empty() && *own.begin() == "..")) refuse_outside(own);
-        members.push_back({own.string(), from, *size});
-        break;
-      }
-      default: next_name_.clear();  // folders, links and devices have no bytes
+      default: add(header, from, *size, members);
     }
     at_ = from + (*size + block - 1) / block * block;
+  }
+
+  void add(const TarHeader& header, uint64_t from, uint64_t size, std::vector<TarMember>& members) {
+    const std::string name = std::exchange(next_name_, ""), link = std::exchange(next_link_, "");
+    // Packed with `tar -C FOLDER .`, they begin with "./", which no path that was put in order has.
+    const auto in_order = [](const std::string& given, const std::string& in_header) {
+      return fs::path(given.empty() ? in_header : given).lexically_normal().string();
+    };
+    switch (header.type()) {
+      case '0':
+      case '7':
+      case '\0': members.push_back({in_order(name, header.name()), from, size}); break;
+      case '1': {  // a hard link: tar packs the bytes of a file once, under the first name that it meets
+        const auto first = by_name_.find(in_order(link, header.link()));
+        if (first == by_name_.end()) return;
+        const auto [at, bytes] = first->second;
+        members.push_back({in_order(name, header.name()), at, bytes});
+        break;
+      }
+      default: return;  // folders, symbolic links and devices have no bytes
+    }
+    const TarMember& added = members.back();
+    // Below its archive's path, such a name would be that of another file.
+    const fs::path own = added.name;
+    if (own.is_absolute() || (!own.empty() && *own.begin() == "..")) refuse_outside(own);
+    by_name_[added.name] = {added.at, added.size};
   }
 
   std::string text(uint64_t from, uint64_t size) const {
@@ -211,7 +230,8 @@ class TarReader {
   const fs::path& file_;
   const OpenFile& bytes_;
   uint64_t at_ = 0;
-  std::string next_name_, next_size_;
+  std::string next_name_, next_link_, next_size_;
+  std::unordered_map<std::string, std::pair<uint64_t, uint64_t>> by_name_;  // where a member is, its bytes
 };
 
 /// A list of members, and how its archive was when it was read.

@@ -18,9 +18,10 @@ struct TarMember {
   uint64_t at = 0, size = 0;  ///< where its bytes begin in the archive, and how many they are
 };
 
-/// The regular files in a tar archive, in its order: POSIX's ustar and pax, and GNU's long names. It is read anew only when
-/// the archive has changed. Throws InputError, with the place, for a file that is no tar archive (a compressed one, for
-/// example), that ends within a member, or that has one whose name is absolute or leads above the archive.
+/// The regular files in a tar archive and the hard links to them, in its order: POSIX's ustar and pax, and GNU's long
+/// names. It is read anew only when the archive has changed. Throws InputError, with the place, for a file that is no tar
+/// archive (a compressed one, for example), that ends within a member, or that has one whose name is absolute or leads above
+/// the archive.
 std::vector<TarMember> tar_members(const std::filesystem::path& archive);
 
 /// Whether a name is a tar archive's, and not one of the files that systems put beside them.

@@ -43,7 +43,7 @@ void TileOptions::fields(Fields& f) {
   f("whole", whole, "take the whole picture as well, for objects larger than a tile");
   f("merge", merge, "boxes of one object in several tiles; nmm: the box around them; nms: the best of them");
   f("match", match, "they are one object's by intersection over the smaller (ios) or over union (iou)");
-  f("threshold", threshold, "of at least this").within(0.01, 1);
+  f("threshold", threshold, "of at least this").within(0.01f, 1);  // the float, which is below the double
 }
 
 TileOptions parse_tiles(const std::string& text, const std::string& where, const TileOptions& otherwise) {

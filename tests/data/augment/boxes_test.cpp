@@ -191,6 +191,24 @@ TEST(PlaceBoxes, ByAMapThatKeepsTheAxesAreThoseOfThePlacement) {
     EXPECT_EQ(std::memcmp(&truths[i], &expected[i], sizeof(Truth)), 0);
 }
 
+// 84 · (96 / 84) is 96.00001 in fp32: the box of an object that fills its image is cut by that.
+TEST(PlaceBoxes, AreNotHiddenByRounding) {
+  const InputPart whole{0, 0, 96, 96}, smaller{0, 0, 95, 96};
+  for (int side = 50; side < 200; ++side) {
+    const auto length = static_cast<float>(side);
+    const std::vector<Annotation> objects{object(0, 0, length, length)};
+    const Placement placement{96 / length, 96 / length, 0, 0};
+    const Homography map = homography_of(placement);
+    std::vector<Truth> kept, dropped;
+    place_boxes(objects, placement, whole, 96, 1, kept);
+    place_boxes(objects, transposed(map), WarpedBoxes::corners, whole, 96, 1, kept);
+    place_boxes(objects, placement, smaller, 96, 1, dropped);
+    place_boxes(objects, transposed(map), WarpedBoxes::corners, smaller, 96, 1, dropped);
+    EXPECT_EQ(kept.size(), 2u) << side;
+    EXPECT_EQ(dropped.size(), 0u) << side;
+  }
+}
+
 TEST(ClipBoxes, FollowTheSameRulesInTheInput) {
   std::vector<Truth> truths{
       {{0.3f, 0.3f, 0.2f, 0.2f}, 4}, {{0.42f, 0.5f, 0.2f, 0.2f}, 5}, {{0.9f, 0.9f, 0.1f, 0.1f}, 6}};

@@ -30,6 +30,15 @@ TEST(AugmentOptions, RefusesWhatMakesNoSense) {
   }
 }
 
+// 0.001 as a float is a little more than 0.001 as a double.
+TEST(AugmentOptions, TakesEachLimitItself) {
+  for (const char* text :
+       {"jitter: 0.45", "resize: 4", "hue: 0.5", "rotate: 180", "shear: 30", "perspective: 0.001",
+        "scale: 0.9", "translate: 0.9", "blur_sigma: 0.1", "cutout_size: 0.01", "cutmix_size: [0.01, 1]"}) {
+    EXPECT_NO_THROW(parse(text)) << text;
+  }
+}
+
 TEST(AugmentOptions, ReadsARangeAsTwoNumbersOrOne) {
   const AugmentOptions options = parse("blur_sigma: [0.25, 3]\nnoise_sigma: 7\nwarped_boxes: corners");
   EXPECT_FLOAT_EQ(options.blur_sigma.low, 0.25f);

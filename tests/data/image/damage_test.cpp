@@ -89,6 +89,20 @@ TEST(ImageDamage, WhatIsNotAnImageIsNamed) {
   const fs::path text = write("text.jpg", {'h', 'e', 'l', 'l', 'o'});
   EXPECT_EQ(failure(text), ImageError::Kind::undecodable);
   EXPECT_EQ(image_size(text), std::nullopt);
+  const auto detail_of = [](const fs::path& file) -> std::string {
+    try {
+      read_image(file);
+      return "";
+    } catch (const ImageError& e) {
+      return e.detail();
+    }
+  };
+  EXPECT_EQ(detail_of(text), "it is not an image of a kind that can be read");
+  for (const char* extension : {".tif", ".ppm", ".bmp"}) {
+    Bytes half = encode(extension, gradient(64, 48));
+    half.resize(half.size() / 2);
+    EXPECT_EQ(detail_of(write(std::string("half") + extension, half)), "its contents are damaged");
+  }
   const fs::path empty = write("empty.jpg", {});
   EXPECT_EQ(failure(empty), ImageError::Kind::truncated);
   EXPECT_EQ(image_size(empty), std::nullopt);

@@ -119,6 +119,7 @@ TEST(ImageHeader, PixelsAreAnnouncedByHeadersOfOtherFormatsToo) {
     for (; !bytes.empty(); bytes.pop_back()) {
       bytes.shrink_to_fit();
       announced_pixels(bytes);
+      has_alpha_to_blend(bytes, 8);
     }
   }
 }

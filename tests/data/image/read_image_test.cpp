@@ -119,6 +119,74 @@ TEST(Image, AlphaIsBlendedOverBlack) {
   EXPECT_EQ(read.at<cv::Vec3b>(0, 2), cv::Vec3b(51, 26, 128));
 }
 
+void add(Bytes& bytes, uint32_t number, int count) {
+  for (int i = 0; i < count; ++i) bytes.push_back(static_cast<uint8_t>(number >> 8 * i));
+}
+
+/// One pixel of four channels, each `bits` wide, as a TIFF with these ExtraSamples, or without any if negative.
+Bytes tiff_of_four(const std::vector<uint32_t>& pixel, int bits, int extra_samples) {
+  struct Entry {
+    uint32_t tag, type, count, value;
+  };
+  const uint32_t bytes_of_pixel = static_cast<uint32_t>(bits) / 2;
+  std::vector<Entry> entries{{256, 3, 1, 1}, {257, 3, 1, 1}, {258, 3, 4, 16},
+                             {259, 3, 1, 1}, {262, 3, 1, 2}, {273, 4, 1, 8},
+                             {277, 3, 1, 4}, {278, 3, 1, 1}, {279, 4, 1, bytes_of_pixel},
+                             {284, 3, 1, 1}};
+  if (extra_samples >= 0) entries.push_back({338, 3, 1, static_cast<uint32_t>(extra_samples)});
+  Bytes bytes{'I', 'I', 42, 0, 24, 0, 0, 0};
+  for (const uint32_t value : pixel) add(bytes, value, bits / 8);
+  bytes.resize(16);
+  for (int i = 0; i < 4; ++i) add(bytes, static_cast<uint32_t>(bits), 2);
+  add(bytes, static_cast<uint32_t>(entries.size()), 2);
+  for (const auto& [tag, type, count, value] : entries) {
+    add(bytes, tag, 2);
+    add(bytes, type, 2);
+    add(bytes, count, 4);
+    add(bytes, value, 4);
+  }
+  add(bytes, 0, 4);
+  return bytes;
+}
+
+// ExtraSamples 0: no alpha, such as the infrared of an aerial picture; 1: alpha that the colours have been multiplied by;
+// 2: alpha that they have not. Without the tag it is what OpenCV writes, 2.
+TEST(Image, AFourthChannelOfTiffIsAlphaWhereTheFileSaysSo) {
+  const cv::Vec3b stored(200, 100, 50), blended(100, 50, 25);
+  for (const auto& [extra_samples, expected] :
+       {std::pair(0, stored), {1, stored}, {2, blended}, {-1, blended}}) {
+    for (const int bits : {8, 16}) {
+      const uint32_t one = bits == 16 ? 257 : 1;
+      const Bytes bytes = tiff_of_four({200 * one, 100 * one, 50 * one, 128 * one}, bits, extra_samples);
+      const cv::Mat read = read_image(write("a.tif", bytes));
+      EXPECT_EQ(read.at<cv::Vec3b>(0, 0), expected) << extra_samples << ", " << bits << " bits";
+    }
+  }
+}
+
+/// One pixel as a BMP of 32 bits and masks for its colours; in a header of 108 bytes also one for alpha.
+Bytes bmp_with_masks(const cv::Vec4b& bgra, uint32_t header, uint32_t alpha_mask) {
+  Bytes bytes{'B', 'M'};
+  const uint32_t pixels_at = 14 + std::max<uint32_t>(header, 40 + 12);
+  for (const uint32_t number : {pixels_at + 4, 0u, pixels_at, header, 1u, 1u}) add(bytes, number, 4);
+  add(bytes, 1, 2);
+  add(bytes, 32, 2);
+  for (const uint32_t number : {3u, 4u, 0u, 0u, 0u, 0u, 0xFF0000u, 0xFF00u, 0xFFu}) add(bytes, number, 4);
+  if (header > 40) add(bytes, alpha_mask, 4);
+  bytes.resize(pixels_at);
+  for (int c = 0; c < 4; ++c) bytes.push_back(bgra[c]);
+  return bytes;
+}
+
+TEST(Image, TheFourthByteOfABmpWithoutAMaskForItIsNoAlpha) {
+  const cv::Vec4b pixel(50, 100, 200, 0);
+  const cv::Vec3b opaque(200, 100, 50);
+  EXPECT_EQ(read_image(write("a.bmp", bmp_with_masks(pixel, 40, 0))).at<cv::Vec3b>(0, 0), opaque);
+  EXPECT_EQ(read_image(write("a.bmp", bmp_with_masks(pixel, 108, 0))).at<cv::Vec3b>(0, 0), opaque);
+  EXPECT_EQ(read_image(write("a.bmp", bmp_with_masks(pixel, 108, 0xFF000000))).at<cv::Vec3b>(0, 0),
+            cv::Vec3b(0, 0, 0));
+}
+
 TEST(Image, FloatingPointPixelsAreRefused) {
   const cv::Mat image(4, 4, CV_32FC3, cv::Scalar::all(0.5));
   EXPECT_EQ(failure(write("a.tif", encode(".tif", image))), ImageError::Kind::undecodable);

@@ -1,11 +1,13 @@
 #include "data/image/stored_file.h"
 
 #include <cstdlib>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/image/darknet_image.h"
 #include "tests/data/dataset_files.h"
 
 namespace brightnet {
@@ -73,6 +75,39 @@ TEST(StoredFile, MembersOfAFolderThatWasPackedAsADotAreFoundByTheirNames) {
   EXPECT_TRUE(is_stored(archive / "b/../a.txt"));
   for (const TarMember& member : tar_members(archive))
     EXPECT_FALSE(member.name.starts_with('.')) << member.name;
+}
+
+// As what finds equal files leaves them: labels, for example, that many images share.
+TEST(StoredFile, HardLinksHaveTheBytesOfTheFileThatWasPackedFirst) {
+  const std::string deep = std::string(90, 'd') + '/' + std::string(90, 'e');
+  for (const std::string how : {"--format=ustar", "--format=gnu", "--format=pax"}) {
+    const DatasetFolder folder;
+    std::vector<std::string> names{"in/a.txt", "in/b.txt", "in/c.txt"};
+    if (how != "--format=ustar")
+      names.push_back("in/" + deep + "/d.txt");  // a link's name has 100 bytes there
+    folder.text(names[0], "shared");
+    folder.text("in/" + deep + "/own.txt", "own");
+    for (const std::string& name : std::span(names).subspan(1))
+      fs::create_hard_link(folder.root() / names[0], folder.root() / name);
+    const fs::path archive = packed(folder, how);
+    EXPECT_EQ(tar_members(archive).size(), names.size() + 1) << how;
+    for (const std::string& name : names)
+      EXPECT_EQ(text_of(read_stored(archive / name, 0, whole_file)), "shared") << how << ' ' << name;
+    EXPECT_EQ(text_of(read_stored(archive / "in" / deep / "own.txt", 0, whole_file)), "own") << how;
+  }
+}
+
+TEST(StoredFile, AnImageInAnArchiveIsReadAsOutsideOfIt) {
+  const DatasetFolder folder;
+  for (const std::string name : {"in/a.jpg", "in/b.png"}) {
+    folder.image(name, 40, 30);
+    const fs::path loose = folder.root() / name, stored = packed(folder, "--format=ustar") / name;
+    const auto same = [](const cv::Mat& a, const cv::Mat& b) {
+      return a.size() == b.size() && cv::norm(a, b, cv::NORM_INF) == 0;
+    };
+    EXPECT_TRUE(same(read_image(stored), read_image(loose))) << name;
+    EXPECT_TRUE(same(read_darknet_image(stored), read_darknet_image(loose))) << name;
+  }
 }
 
 TEST(StoredFile, AFolderMayBeCalledLikeAnArchive) {

@@ -7,6 +7,7 @@
 #include "core/random.h"
 #include "data/image/read_image.h"
 #include "tests/data/drawn_dataset.h"
+#include "tests/data/encoded_jpeg.h"
 #include "tests/paths.h"
 
 namespace brightnet {
@@ -74,6 +75,17 @@ TEST(ImageWindow, HasTheWholeImagesPixelsForEveryKindOfJpeg) {
   cv::imwrite((folder / "grey.jpg").string(), grey);
   for (const char* name : {"color.jpg", "progressive.jpg", "restart.jpg", "grey.jpg"})
     for (const int channels : {3, 1}) expect_same_pixels(folder / name, size, true, channels);
+}
+
+TEST(ImageWindow, HasTheWholeImagesPixelsWhateverTheResolutionOfChroma) {
+  const auto file = test_folder() / "image.jpg";
+  const cv::Size size(329, 247);
+  for (const auto& [across, down] : {std::pair(1, 1), {2, 1}, {1, 2}, {4, 1}, {1, 4}, {4, 2}, {2, 4}}) {
+    SCOPED_TRACE(std::to_string(across) + " pixels across, " + std::to_string(down) + " down");
+    testing::write_file(file.string(),
+                        testing::encoded_jpeg(noisy_image(size), {.across = across, .down = down}));
+    expect_same_pixels(file, size, false);
+  }
 }
 
 TEST(ImageWindow, HasTheWholeImagesPixelsOfPhotographs) {
