@@ -23,9 +23,13 @@ std::string split_path(const DataOptions& options, Split split) {
   if (path.empty()) {
     throw InputError(
         fmt::format("data.{}", enum_name(split)) + " is not set", "",
-        fmt::format("Name the data set with --data, or the {} images under `data:` (a list, a folder or a "
-                    "file, by format).",
-                    enum_name(split)));
+        split == Split::test
+            ? "The data set names no test images. Name them under `data:` or by --set data.test=PLACE (a list, a "
+              "folder or a file, by format), or divide the data set: brightnet data split DATA --out DIR"
+            : fmt::format(
+                  "Name the data set with --data, or the {} images under `data:` (a list, a folder or a "
+                  "file, by format).",
+                  enum_name(split)));
   }
   return path;
 }
