@@ -40,7 +40,9 @@ void check_exists(const fs::path& place, Split split) {
   const std::string key = fmt::format("data.{}", enum_name(split));
   throw InputError(
       "what " + key + " names " + (failed ? "cannot be accessed: " + failed.message() : "does not exist"),
-      place.string(), "Check data.root and " + key + "; relative paths start at data.root.");
+      place.string(),
+      "Check data.root and " + key + "; relative paths start at data.root." +
+          (split == Split::test ? " Where there are no test images, say so: --set 'data.test=\"\"'." : ""));
 }
 
 std::vector<fs::path> split_places(const DataOptions& options, Split split,

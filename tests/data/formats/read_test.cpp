@@ -218,7 +218,7 @@ TEST(Dataset, TheTestSplitIsThereWhereItIsNamed) {
   EXPECT_EQ(given_splits(options), (std::vector{Split::train, Split::val, Split::test}));
   EXPECT_EQ(read_dataset(options, Split::test).images.at(0).file, data.root() / "test/a.jpg");
   options.test = "tset";
-  EXPECT_TRUE(contains(message(options, Split::test), "data.test"));
+  EXPECT_TRUE(contains(message(options, Split::test), "--set 'data.test=\"\"'"));
 }
 
 TEST(Dataset, OptionsAreReadFromYaml) {
