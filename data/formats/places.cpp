@@ -41,7 +41,8 @@ void check_exists(const fs::path& place, Split split) {
   throw InputError(
       "what " + key + " names " + (failed ? "cannot be accessed: " + failed.message() : "does not exist"),
       place.string(),
-      "Check data.root and " + key + "; relative paths start at data.root." +
+      "Check data.root and " + key +
+          " (relative paths start at data.root), or name the data set with --data." +
           (split == Split::test ? " Where there are no test images, say so: --set 'data.test=\"\"'." : ""));
 }
 

@@ -63,6 +63,9 @@ TEST_F(Errors, MissingConfiguration) {
   expect(run_program({"train"}, run_.folder()), 2, {"configuration"});
   expect(run_program({"train", "model.yaml"}, run_.folder()), 2,
          {"model.yaml", "describes a model, not a run", "--model model.yaml --data"});
+  std::ofstream(run_.folder() / "obj.data") << "classes = 2\ntrain = train.txt\n";
+  expect(run_program({"train", "obj.data"}, run_.folder()), 2,
+         {"obj.data", "a data set, not a run", "train X.cfg --data obj.data"});
 }
 
 TEST_F(Errors, MissingModel) {

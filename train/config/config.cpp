@@ -191,6 +191,11 @@ YamlDocument read_document(const fs::path& file, const DarknetImport* import, co
     throw InputError("this is a folder, and a run's YAML was expected", file.string(),
                      "A data set is named with --data, a run to go on with by --resume.");
   }
+  if (file.extension() == ".data" && fs::exists(file)) {
+    throw InputError("this is darknet's description of a data set, not a run", file.string(),
+                     "Name it with --data, and the model's .cfg in its place: brightnet train X.cfg --data " +
+                         file.string());
+  }
   if (!import && !file.empty()) refuse_tao_specification(file);
   YamlDocument document = import ? YamlDocument::parse(import->recipe_yaml, file.string() + " (its recipe)")
                           : file.empty() ? YamlDocument::parse("", "the command line")
