@@ -89,6 +89,12 @@ constexpr ForeignWord words[] = {
     {"-k", "", "nothing: weights have no key"},
 };
 
+/// Where an answer's own words end and what is said about them begins; a list ([a,b]) is one word.
+size_t end_of_words(std::string_view ours) {
+  const size_t list = ours.rfind(']');
+  return ours.find_first_of(",;:", list == std::string_view::npos ? 0 : list);
+}
+
 }  // namespace
 
 std::span<const ForeignWord> foreign_words() {
@@ -116,11 +122,25 @@ std::string_view answer_for(std::string_view word, const CLI::App& command) {
   return command.get_option_no_throw(option) ? ours : std::string_view();
 }
 
+std::optional<std::string> in_our_form(const std::string& name, const std::string& value,
+                                       const CLI::App& command) {
+  const std::string option = "--" + name;
+  const bool is_ours = command.get_option_no_throw(option) != nullptr;
+  const std::string_view ours = is_ours ? std::string_view(option) : answer_for(option, command);
+  if (ours.empty()) return std::nullopt;
+  if (!ours.starts_with('-') || value == "False" || value == "false") return "";
+  const std::string form(ours.substr(0, end_of_words(ours)));
+  if (value == "True" || value == "true") return form;
+  if (const size_t equals = form.find('='); equals != std::string::npos)
+    return form.substr(0, equals + 1) + value;
+  return form.find(' ') == std::string::npos ? form + ' ' + value : form;
+}
+
 std::string foreign_words_table() {
   std::string table = "| theirs | brightnet's |\n|---|---|\n";
   for (const ForeignWord& known : words) {
     const std::string where = known.command.empty() ? "" : fmt::format(" of `{}`", known.command);
-    const size_t end = known.ours.find_first_of(",;:");
+    const size_t end = end_of_words(known.ours);
     const std::string_view ours = known.ours.substr(0, end);
     const bool is_nothing = known.ours.starts_with("nothing") || known.ours.starts_with("a YAML");
     table += fmt::format("| `{}`{} | {}{} |\n", known.word, where,

@@ -2,6 +2,7 @@
 // table of docs/migrate.md.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,11 @@ std::string_view in_our_words(std::string_view word, std::string_view command);
 /// What brightnet says for an option given to this command: "" as well where the answer is an option that the command does
 /// not have.
 std::string_view answer_for(std::string_view word, const CLI::App& command);
+
+/// An option as Ultralytics writes it, `epochs=3`, as a part of a command line of ours, `--epochs 3`; "" where nothing takes
+/// its place, or it is switched off. Nothing for a name that the command does not know.
+std::optional<std::string> in_our_form(const std::string& name, const std::string& value,
+                                       const CLI::App& command);
 
 /// The table in Markdown, a row a word.
 std::string foreign_words_table();

@@ -99,24 +99,27 @@ const CLI::App* command_of(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
-/// "model=demo epochs=3", as Ultralytics has its options, in our words; "" where there are none.
+/// "model=demo epochs=3", as Ultralytics has its options, in our words, and what has none; "" where there are none.
 std::string as_options(const CLI::App& app, int count, char** arguments) {
   const CLI::App* const command = count > 1 ? command_of(app, arguments[1]) : nullptr;
   if (!command) return "";
-  std::string options;
+  std::string meant = "brightnet " + command->get_name(), unknown;
+  bool any = false;
   for (int i = 2; i < count; ++i) {
     const std::string word = arguments[i];
     const size_t equals = word.find('=');
     if (word[0] == '-') return "";  // an option of ours, or of darknet
-    if (equals == std::string::npos || equals == 0 || std::filesystem::exists(word)) continue;
-    const std::string option = "--" + word.substr(0, equals);
-    const std::string_view ours = cli::answer_for(option, *command);
-    const bool is_ours = command->get_option_no_throw(option) != nullptr;
-    if (ours.empty() && !is_ours) return "";
-    options += ' ' + (is_ours ? option : std::string(ours.substr(0, ours.find_first_of(",;: ")))) + ' ' +
-               word.substr(equals + 1);
+    if (equals == std::string::npos || equals == 0 || std::filesystem::exists(word)) {
+      meant += ' ' + word;
+      continue;
+    }
+    const auto ours = cli::in_our_form(word.substr(0, equals), word.substr(equals + 1), *command);
+    if (ours && !ours->empty()) meant += ' ' + *ours;
+    if (!ours) unknown += (unknown.empty() ? "" : ", ") + word;
+    any |= ours.has_value();
   }
-  return options.empty() ? "" : "brightnet " + command->get_name() + options;
+  if (!any) return "";
+  return unknown.empty() ? meant : meant + ". It has no option for " + unknown;
 }
 
 /// The error message for invalid arguments, with a remedy. A wrong command, `first`, is said before its options.

@@ -15,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* start_elsewhere =
-    "Start from darknet's weights of the same model (`brightnet models` lists those that can be fetched), or "
-    "leave --weights out.";
+    "Start from darknet's weights of the same model (`brightnet download` lists those that can be fetched), or "
+    "train without --weights, from scratch.";
 constexpr const char* own_weights =
     "Give the .safetensors of the run that it was exported from: runs/NAME/weights/best.safetensors.";
 

@@ -23,9 +23,13 @@ std::string split_path(const DataOptions& options, Split split) {
   if (path.empty()) {
     throw InputError(
         fmt::format("data.{}", enum_name(split)) + " is not set", "",
-        fmt::format("Name the data set with --data, or the {} images under `data:` (a list, a folder or a "
-                    "file, by format).",
-                    enum_name(split)));
+        split == Split::test
+            ? "The data set names no test images. Name them under `data:` or by --set data.test=PLACE (a list, a "
+              "folder or a file, by format), or divide the data set: brightnet data split DATA --out DIR"
+            : fmt::format(
+                  "Name the data set with --data, or the {} images under `data:` (a list, a folder or a "
+                  "file, by format).",
+                  enum_name(split)));
   }
   return path;
 }
@@ -36,7 +40,10 @@ void check_exists(const fs::path& place, Split split) {
   const std::string key = fmt::format("data.{}", enum_name(split));
   throw InputError(
       "what " + key + " names " + (failed ? "cannot be accessed: " + failed.message() : "does not exist"),
-      place.string(), "Check data.root and " + key + "; relative paths start at data.root.");
+      place.string(),
+      "Check data.root and " + key +
+          " (relative paths start at data.root), or name the data set with --data." +
+          (split == Split::test ? " Where there are no test images, say so: --set 'data.test=\"\"'." : ""));
 }
 
 std::vector<fs::path> split_places(const DataOptions& options, Split split,

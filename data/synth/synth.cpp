@@ -10,7 +10,6 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <unistd.h>
-#include <yaml-cpp/yaml.h>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -103,15 +102,15 @@ void write_split(const SynthOptions& options, Split split, int count, const fs::
   if (failure) std::rethrow_exception(failure);
 }
 
-std::string description(const SynthOptions& options, const fs::path& folder) {
-  YAML::Emitter root;
-  root << fs::absolute(folder).lexically_normal().string();
+/// Without a root, so that the places start in the YAML's own folder: a copy of the data set is read as it is, not as the
+/// one that it was copied from.
+std::string description(const SynthOptions& options) {
   std::ostringstream text;
   text << signature << ": seed " << options.seed << ", " << options.train_images << " + "
        << options.val_images << " images of " << image_size(options).width << " x "
        << image_size(options).height << " pixels, " << options.min_objects << " to " << options.max_objects
        << " objects.\n"
-       << "format: yolo\nroot: " << root.c_str() << "\ntrain: images/train\nval: images/val\nclasses: [";
+       << "format: yolo\ntrain: images/train\nval: images/val\nclasses: [";
   for (int i = 0; i < options.classes; ++i) text << (i ? ", " : "") << synth_class_names()[i];
   text << "]\n";
   return text.str();
@@ -141,7 +140,7 @@ void make_synthetic_dataset(const SynthOptions& options, const fs::path& folder)
     fs::remove_all(unfinished);
     write_split(options, Split::train, options.train_images, unfinished);
     write_split(options, Split::val, options.val_images, unfinished);
-    write_atomically(unfinished / "data.yaml", description(options, target));
+    write_atomically(unfinished / "data.yaml", description(options));
     flush_file_system(unfinished);
     fs::remove_all(target);
     fs::rename(unfinished, target);

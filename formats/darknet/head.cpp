@@ -80,7 +80,7 @@ void read_loss(const CfgSection& section, YoloHead& head, std::vector<ImportNote
            std::string(
                head.iou_kind == IouKind::mse
                    ? "the plain one, which was not measured"
-                   : "one that trained better than 1 in short runs of yolov4-tiny (docs/accuracy.md)")});
+                   : "one that trained better than 1 in short runs of yolov4-tiny (docs/migrate.md)")});
   const double all = section.number("delta_normalizer", 1, 0, 1e4);
   head.box_weight *= static_cast<float>(all);
   head.objectness_weight = static_cast<float>(section.number("obj_normalizer", 1, 0, 1e4) * all);

@@ -89,7 +89,10 @@ class WeightsFile {
     std::error_code error;
     bytes_ = fs::file_size(file, error);
     if (!error) in_.open(file, std::ios::binary);
-    if (error || !in_) throw InputError("this file cannot be read", file.string(), "Check the path.");
+    if (error || !in_) {
+      throw InputError("this file cannot be read" + (error ? ": " + error.message() : ""), file.string(),
+                       "Check the path and its permissions.");
+    }
     const auto too_short = [&] {
       throw InputError(
           fmt::format("it has {} bytes, and darknet's header alone takes {}", bytes_, header_.bytes()),

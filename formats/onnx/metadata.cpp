@@ -286,7 +286,8 @@ OnnxMetadata read_onnx_metadata(const std::filesystem::path& file) {
   const uint64_t bytes = std::filesystem::file_size(file, error);
   std::ifstream in = open_regular(file);
   if (error || !in) {
-    throw InputError("this file cannot be read", file.string(), "Check the path and its permissions.");
+    throw InputError("this file cannot be read" + (error ? ": " + error.message() : ""), file.string(),
+                     "Check the path and its permissions.");
   }
   google::protobuf::io::IstreamInputStream stream(&in);
   return from_properties(read_properties(stream, bytes, file.string()), file.string());

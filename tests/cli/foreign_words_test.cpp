@@ -35,6 +35,27 @@ TEST(ForeignWords, AreNotAnsweredByAnOptionThatTheCommandLacks) {
   EXPECT_EQ(answer("-gpus", "train").find("cuda:0,1"), std::string_view::npos) << "which is refused";
 }
 
+TEST(ForeignWords, OfUltralyticsFormAreGivenInOurs) {
+  CLI::App app("", "brightnet");
+  Action action;
+  add_commands(app, action);
+  const auto form = [&](const char* command, const char* name, const char* value) {
+    return in_our_form(name, value, *app.get_subcommand(command)).value_or("unknown");
+  };
+  EXPECT_EQ(form("train", "epochs", "3"), "--epochs 3");
+  EXPECT_EQ(form("train", "imgsz", "640"), "--size 640");
+  EXPECT_EQ(form("train", "lr0", "0.01"), "--set optimizer.rate=0.01");
+  EXPECT_EQ(form("train", "freeze", "10"), "--set train.freeze=10");
+  EXPECT_EQ(form("train", "optimizer", "sgd"), "--set optimizer.kind=sgd");
+  EXPECT_EQ(form("train", "single_cls", "True"), "--set data.single_class=true");
+  EXPECT_EQ(form("train", "multi_scale", "True"), "--set train.sizes=[320,416,512]");
+  EXPECT_EQ(form("train", "resume", "True"), "--resume");
+  EXPECT_EQ(form("eval", "half", "True"), "--precision fp16");
+  EXPECT_EQ(form("eval", "half", "False"), "");
+  EXPECT_EQ(form("train", "exist_ok", "True"), "") << "nothing is to be said in its place";
+  EXPECT_EQ(form("train", "plots", "True"), "unknown");
+}
+
 /// An answer that is a command or an option exists.
 TEST(ForeignWords, AreAnsweredByWordsOfOurs) {
   CLI::App app("", "brightnet");

@@ -61,6 +61,11 @@ TEST_F(Errors, MalformedLabel) {
 TEST_F(Errors, MissingConfiguration) {
   expect(run_program({"train", "none.yaml"}, run_.folder()), 2, {"none.yaml", "cannot be read"});
   expect(run_program({"train"}, run_.folder()), 2, {"configuration"});
+  expect(run_program({"train", "model.yaml"}, run_.folder()), 2,
+         {"model.yaml", "describes a model, not a run", "--model model.yaml --data"});
+  std::ofstream(run_.folder() / "obj.data") << "classes = 2\ntrain = train.txt\n";
+  expect(run_program({"train", "obj.data"}, run_.folder()), 2,
+         {"obj.data", "a data set, not a run", "train X.cfg --data obj.data"});
 }
 
 TEST_F(Errors, MissingModel) {
@@ -72,7 +77,7 @@ TEST_F(Errors, MissingData) {
   expect(train({"--set", "data.train=images/none"}), 2, {"data.train names", "images/none"});
   // Also when the other split would have to be read first.
   expect(train({"--set", "data.val=images/none"}), 2, {"data.val names", "images/none"});
-  expect(run_program({"train", "data"}, run_.folder()), 2, {"data", "is a folder"});
+  expect(run_program({"train", "data"}, run_.folder()), 2, {"data", "is a folder", "--data"});
 }
 
 TEST_F(Errors, EmptyDataset) {
@@ -116,6 +121,16 @@ TEST_F(Errors, AnUnknownWordIsNamedWithWhatItMayMean) {
   expect(of({"data", "chekc", "run.yaml"}), 2, {"'data chekc'", "'check'"});
   expect(of({"config", "run.yaml", "again.yaml"}), 2, {"'again.yaml'", "unexpected argument"});
   expect(of({"config", "run.yaml", "--device", "cuda:7"}), 2, {"'--device'"});
+}
+
+TEST_F(Errors, ALineOfUltralyticsIsAnsweredByOneOfOurs) {
+  const auto of = [&](const std::vector<std::string>& arguments) {
+    return run_program(arguments, run_.folder());
+  };
+  expect(of({"train", "data=data", "model=demo", "lr0=0.01", "exist_ok=True"}), 2,
+         {"brightnet train --data data --model demo --set optimizer.rate=0.01\n"});
+  expect(of({"train", "data=data", "plots=True", "epochs=3"}), 2,
+         {"brightnet train --data data --epochs 3. It has no option for plots=True"});
 }
 
 TEST_F(Errors, ANumberThatAnOptionCannotHaveIsAnsweredInWords) {
@@ -235,7 +250,7 @@ TEST_F(Errors, WeightsThatAreNone) {
       2, {"cut.safetensors", "safetensors"});
   expect(
       run_program({"detect", "--weights", "none.safetensors", "--source", "data/images/val"}, run_.folder()),
-      2, {"none.safetensors"});
+      2, {"none.safetensors", "No such file"});
   expect(run_program({"detect", "--weights", "none.safetensors", "--source", "nowhere"}, run_.folder()), 2,
          {"nowhere"});
 }

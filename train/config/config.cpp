@@ -188,6 +188,15 @@ void refuse_tao_specification(const fs::path& file) {
 /// when there is nothing in it.
 YamlDocument read_document(const fs::path& file, const DarknetImport* import, const Overrides& overrides,
                            RunConfig& config) {
+  if (fs::is_directory(file)) {
+    throw InputError("this is a folder, and a run's YAML was expected", file.string(),
+                     "A data set is named with --data, a run to go on with by --resume.");
+  }
+  if (file.extension() == ".data" && fs::exists(file)) {
+    throw InputError("this is darknet's description of a data set, not a run", file.string(),
+                     "Name it with --data, and the model's .cfg in its place: brightnet train X.cfg --data " +
+                         file.string());
+  }
   if (!import && !file.empty()) refuse_tao_specification(file);
   YamlDocument document = import ? YamlDocument::parse(import->recipe_yaml, file.string() + " (its recipe)")
                           : file.empty() ? YamlDocument::parse("", "the command line")
@@ -198,6 +207,11 @@ YamlDocument read_document(const fs::path& file, const DarknetImport* import, co
         "Name it with --data, and the model with --model: brightnet train --model yolov4-tiny --data " +
             file.string());
   }
+  if (!file.empty() && !import && child(document.root(), "layers").defined()) {
+    throw InputError("this YAML describes a model, not a run", file.string(),
+                     "Name it with --model, and the data set with --data: brightnet train --model " +
+                         file.string() + " --data DATA");
+  }
   take_data(overrides, document.root().node, config);
   for (const auto& assignment : overrides.assignments) document.set(assignment);
   const YamlValue root = document.root();
@@ -207,8 +221,8 @@ YamlDocument read_document(const fs::path& file, const DarknetImport* import, co
   if (says_something) return document;
   throw InputError(
       file.empty() ? "no configuration was given" : "this file is empty", file.string(),
-      "A run needs a model and data: brightnet train --model yolov4-tiny --data DATA, or a YAML; those in "
-      "configs/ are examples.");
+      "Name a data set with --data, and for a run also a model: brightnet train --model yolov4-tiny --data DATA; "
+      "or give a run's YAML: those in configs/ are examples.");
 }
 
 void check_batches(const RunConfig& config, const YamlValue& train) {

@@ -232,18 +232,21 @@ void write_start(const RunFolder& folder, const TrainOptions& train) {
 
 std::string describe_differences(const OpenRun& run, const std::string& asked_file, const Model& model) {
   if (!run.asked) return "";
+  const std::string place = asked_file.empty() ? "the command line" : asked_file;
+  // By --model alone nothing is said about the data.
+  const bool asks_for_data = !asked_file.empty() || !run.asked->data.train.empty();
   std::string lines, free;
   for (const auto& [key, kept, asked] : compare(run.config, *run.asked)) {
-    if (is_its_own(key, asked)) continue;
-    lines += fmt::format("\n  {}: {} in the run, {} in {}", key, kept, asked, asked_file);
+    if (is_its_own(key, asked) || (key.starts_with("data.") && !asks_for_data)) continue;
+    lines += fmt::format("\n  {}: {} in the run, {} in {}", key, kept, asked, place);
     if (may_change(key)) free += (free.empty() ? "" : ", ") + key;
   }
-  if (is_other_model(run, model)) lines += fmt::format("\n  model: not the one in {}", asked_file);
+  if (is_other_model(run, model)) lines += fmt::format("\n  model: not the one in {}", place);
   if (lines.empty()) return "";
   std::string text = fmt::format(
       "The run keeps its own configuration, {}, from which {} differs:{}\n"
       "To train with the other values, start a new run with --weights {}.",
-      run.folder.config().string(), asked_file, lines, run.folder.last().string());
+      run.folder.config().string(), place, lines, run.folder.last().string());
   if (!free.empty()) text += fmt::format(" These may also change within the run, by --set: {}.", free);
   return text;
 }

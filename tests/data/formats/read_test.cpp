@@ -213,12 +213,12 @@ TEST(Dataset, TheTestSplitIsThereWhereItIsNamed) {
   EXPECT_EQ(given_splits(options), (std::vector{Split::train, Split::val}));
   EXPECT_TRUE(
       contains(message(options, Split::test),
-               "data.test is not set. Name the data set with --data, or the test images under `data:`"));
+               "data.test is not set. The data set names no test images. Name them under `data:` or by"));
   options.test = "test";
   EXPECT_EQ(given_splits(options), (std::vector{Split::train, Split::val, Split::test}));
   EXPECT_EQ(read_dataset(options, Split::test).images.at(0).file, data.root() / "test/a.jpg");
   options.test = "tset";
-  EXPECT_TRUE(contains(message(options, Split::test), "data.test"));
+  EXPECT_TRUE(contains(message(options, Split::test), "--set 'data.test=\"\"'"));
 }
 
 TEST(Dataset, OptionsAreReadFromYaml) {

@@ -159,7 +159,8 @@ TEST(Synth, TheFolderHoldsWhatWasDrawn) {
   make_synthetic_dataset(options, folder);
   const auto document = YamlDocument::load(folder / "data.yaml").root().node;
   EXPECT_EQ(document["format"].as<std::string>(), "yolo");
-  EXPECT_EQ(document["root"].as<std::string>(), fs::absolute(folder).string());
+  EXPECT_FALSE(document["root"].IsDefined())
+      << "a copy would be read from the folder that it was copied from";
   EXPECT_EQ(document["train"].as<std::string>(), "images/train");
   EXPECT_EQ(document["val"].as<std::string>(), "images/val");
   EXPECT_EQ(document["classes"].as<std::vector<std::string>>(), synth_class_names());
