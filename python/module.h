@@ -68,6 +68,12 @@ class CallingThread {
   std::exception_ptr raised_;
 };
 
+/// Text for people; what of it is not UTF-8, as a file's name may be, is written as "\\xe9".
+nb::str text_of(std::string_view text);
+
+/// A path or a source as Python has it: os.fsencode() gives the same bytes again.
+nb::str path_text(const std::string& path);
+
 /// The scores by the names that the JSON of `eval` has.
 nb::dict dict_of(const Scores& scores);
 
