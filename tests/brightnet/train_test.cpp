@@ -115,13 +115,13 @@ TEST_F(TrainOf, ItsWeightsAreExportedToBothFormats) {
   EXPECT_EQ(back.classes(), weights.classes());
   EXPECT_EQ(back.trained().values.size(), weights.trained().values.size());
   const fs::path wrong = run_.folder() / "wrong.onnx";
-  for (const OnnxExportOptions& options : std::initializer_list<OnnxExportOptions>{
-           {.height = 33, .width = 33},
-           {.height = -64, .width = -64},
-           {.height = 64},
-           {.batch = -1},
-           {.heads = "nms", .confidence = 3},
-           {.heads = "nms", .nms = -1}}) {
+  for (const OnnxExportOptions& options :
+       std::initializer_list<OnnxExportOptions>{{.height = 33, .width = 33},
+                                                {.height = -64, .width = -64},
+                                                {.height = 64},
+                                                {.batch = -1},
+                                                {.heads = "nms", .confidence = 3},
+                                                {.heads = "nms", .nms = -1}}) {
     EXPECT_THROW(export_onnx(weights, wrong, options), InputError);
     EXPECT_FALSE(fs::exists(wrong)) << "nothing is replaced by what nobody can read";
   }
