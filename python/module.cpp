@@ -55,7 +55,7 @@ void set_log_handler(const nb::object& handler) {
       }
     };
   }
-  const nb::gil_scoped_release released;
+  const ReleasedGil released;
   set_log_sink(std::move(sink));
 }
 
@@ -133,7 +133,7 @@ void CallingThread::run(const std::function<void()>& work, const std::function<v
   for (bool going = true; going;) {
     const std::function<void()>* asked = nullptr;
     {
-      const nb::gil_scoped_release released;
+      const ReleasedGil released;
       std::unique_lock lock(mutex_);
       // Signals are looked for so often.
       changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return done_ || asked_; });
@@ -142,7 +142,7 @@ void CallingThread::run(const std::function<void()>& work, const std::function<v
     }
     if (asked) {
       attend(*asked, stop);
-      const nb::gil_scoped_release released;
+      const ReleasedGil released;
       const std::lock_guard lock(mutex_);
       asked_ = nullptr;
       changed_.notify_all();
@@ -154,7 +154,7 @@ void CallingThread::run(const std::function<void()>& work, const std::function<v
         stop);
   }
   {
-    const nb::gil_scoped_release released;
+    const ReleasedGil released;
     worker.join();
   }
   if (failed) std::rethrow_exception(failed);
@@ -218,7 +218,7 @@ NB_MODULE(_brightnet, m) {
     return config_keys();
   });
   m.def("limit_image_threads", [] {
-    const nb::gil_scoped_release released;
+    const ReleasedGil released;
     limit_image_threads();
   });
   m.def("describe_models", [] {

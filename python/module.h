@@ -10,6 +10,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <unistd.h>
 
 #include "brightnet/detector.h"
 #include "brightnet/evaluate.h"
@@ -19,6 +20,26 @@
 namespace brightnet::python {
 
 namespace nb = nanobind;
+
+/// Without the GIL, which it takes again at its end. Python ends a daemon thread that asks for the GIL while the interpreter
+/// finishes, by an unwinding that no destructor lets through: the process would abort. Such a thread sleeps instead until the
+/// process ends, as it does from Python 3.14 on.
+class __attribute__((visibility("hidden"))) ReleasedGil {
+ public:
+  ReleasedGil() : state_(PyEval_SaveThread()) {}
+  ~ReleasedGil() {
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (...) {
+      for (;;) ::pause();
+    }
+  }
+  ReleasedGil(const ReleasedGil&) = delete;
+  ReleasedGil& operator=(const ReleasedGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
 
 /// What comes before every call of the library: the calling thread computes with the processors that the process was given.
 /// Throws InputError in a process that was forked from one that has used the library: its threads are not in this one.
@@ -31,7 +52,7 @@ class __attribute__((visibility("hidden"))) LibraryCall {
   LibraryCall() { begin_call(); }
 
  private:
-  nb::gil_scoped_release released_;
+  ReleasedGil released_;
 };
 
 /// Destroys an object of the library without the GIL, since its threads may wait for it to log their last words. In a forked
@@ -40,7 +61,7 @@ struct DeleteWithoutGil {
   template <typename Object>
   void operator()(Object* object) const {
     if (was_forked()) return;
-    const nb::gil_scoped_release released;
+    const ReleasedGil released;
     delete object;
   }
 };

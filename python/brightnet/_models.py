@@ -25,8 +25,13 @@ def open_weights(
     by their names. The class names of darknet's come from `names`, a .names file or an obj.data, or are `classes`. Raises
     InputError when the files are not there, not whole, or do not belong together."""
     if isinstance(weights, _brightnet.Weights):
+        if os.fspath(cfg) or os.fspath(names) or classes:
+            raise _brightnet.InputError("cfg, names and classes are for weights in files, and these are open. Leave them out.")
         return weights
-    return _brightnet.open_weights(weights, cfg, names, list(classes))
+    opened = _brightnet.open_weights(weights, cfg, names, list(classes))
+    if classes and opened.classes != list(classes):
+        raise _brightnet.InputError(f"{weights}: these weights have the classes {', '.join(opened.classes)}. Leave classes out.")
+    return opened
 
 
 def models() -> list[dict[str, Any]]:

@@ -105,6 +105,12 @@ def test_weights_say_what_they_are(run):
     assert weights.model == "small" and weights.input_size == (64, 64) and weights.channels == 3
     assert weights.parameters > 1e4 and len(weights.classes) > 1
     assert brightnet.open_weights(run.folder).classes == weights.classes, "a run's folder stands for its weights"
+    assert brightnet.open_weights(run.weights, classes=weights.classes).classes == weights.classes
+    with pytest.raises(brightnet.InputError, match="these weights have the classes"):
+        brightnet.open_weights(run.weights, classes=["car"])
+    for files in ({"cfg": "a.cfg"}, {"names": "a.names"}):
+        with pytest.raises(brightnet.InputError, match="these are open"):
+            brightnet.Detector(weights, device="cpu", **files)
 
 
 def test_python_m_brightnet_is_the_program(data):
