@@ -24,12 +24,13 @@ def open_weights(
     """Reads a .safetensors, the folder of a run, or darknet's .weights with its `cfg`; weights that are published are fetched
     by their names. The class names of darknet's come from `names`, a .names file or an obj.data, or are `classes`. Raises
     InputError when the files are not there, not whole, or do not belong together."""
+    given = list(classes)
     if isinstance(weights, _brightnet.Weights):
-        if os.fspath(cfg) or os.fspath(names) or classes:
+        if os.fspath(cfg) or os.fspath(names) or given:
             raise _brightnet.InputError("cfg, names and classes are for weights in files, and these are open. Leave them out.")
         return weights
-    opened = _brightnet.open_weights(weights, cfg, names, list(classes))
-    if classes and opened.classes != list(classes):
+    opened = _brightnet.open_weights(weights, cfg, names, given)
+    if given and opened.classes != given:
         raise _brightnet.InputError(f"{weights}: these weights have the classes {', '.join(opened.classes)}. Leave classes out.")
     return opened
 
