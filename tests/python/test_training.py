@@ -200,6 +200,22 @@ def test_the_progress_line_is_rewritten_and_gives_way_to_messages(data, tmp_path
     assert silent.getvalue() == ""
 
 
+def test_a_run_goes_on_without_its_terminal(data, tmp_path, monkeypatch):
+    class Gone(io.StringIO):
+        def isatty(self):
+            return True
+
+        def write(self, text):
+            raise OSError(5, "Input/output error")
+
+    closed = io.StringIO()
+    closed.close()
+    for stream, progress in ((Gone(), None), (None, None), (None, True), (closed, None)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        run = brightnet.train(data=data, out=tmp_path / "run", progress=progress, **SHORT)
+        assert run.outcome == "finished"
+
+
 def test_the_line_has_its_parts_in_any_terminal():
     step = {"epoch": 3, "epochs": 50, "step": 25, "steps": 60, "iteration": 145, "loss": 4.312, "seconds_left": 250}
     assert (
