@@ -80,7 +80,6 @@ class CallingThread {
 
  private:
   void attend(const std::function<void()>& call, const std::function<void()>& stop);
-  bool wait(std::unique_lock<std::mutex>& lock);
 
   std::mutex mutex_;
   std::condition_variable changed_;
