@@ -9,7 +9,7 @@
 namespace brightnet {
 namespace {
 
-constexpr int warm_up_rounds = 3, profiled_rounds = 5;
+constexpr int warm_up_runs = 3, profiled_runs = 5;
 
 std::vector<uint8_t> random_pixels(const NetworkSetup& setup) {
   Random random(0, Purpose::test);
@@ -21,7 +21,7 @@ std::vector<uint8_t> random_pixels(const NetworkSetup& setup) {
 
 std::vector<LayerTime> quickest_passes(Network& network, const std::vector<uint8_t>& pixels) {
   std::vector<LayerTime> quickest;
-  for (int round = 0; round < profiled_rounds; ++round) {
+  for (int round = 0; round < profiled_runs; ++round) {
     std::vector<LayerTime> times;
     network.profile(&times);
     network.set_pixels(pixels.data());
@@ -46,7 +46,7 @@ InferenceBenchmark measure_inference(InferenceNetwork& inference, double seconds
     network.infer();
     backend.synchronize();
   };
-  for (int round = 0; round < warm_up_rounds; ++round) run();
+  for (int round = 0; round < warm_up_runs; ++round) run();
   std::vector<double> rounds;
   const double begin = seconds_now();
   while (static_cast<int>(rounds.size()) < min_rounds || seconds_now() - begin < seconds) {

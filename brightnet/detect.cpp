@@ -45,9 +45,9 @@ int choose_batch(const DetectionOptions& options, const Source& source) {
 }
 
 /// The progress line: position and speed.
-class Progress {
+class DetectionProgress {
  public:
-  explicit Progress(int64_t count) : count_(count) {}
+  explicit DetectionProgress(int64_t count) : count_(count) {}
 
   void show() {
     ++images_;
@@ -158,7 +158,7 @@ bool detect_files(const DetectionOptions& options, const std::function<std::stop
   const auto outputs = open_outputs(options, *source, trained.classes);
 
   const std::stop_token stop = can_be_stopped ? can_be_stopped() : std::stop_token();
-  Progress progress(source->count());
+  DetectionProgress progress(source->count());
   const DetectReport report = detect(inference, *source, how, [&](const FoundObjects& found) {
     for (const auto& output : outputs) output->add(found);
     progress.show();

@@ -6,7 +6,7 @@
 namespace brightnet {
 namespace {
 
-float area(const ScoredBox& box) {
+float area_of(const ScoredBox& box) {
   return (box.x2 - box.x1) * (box.y2 - box.y1);
 }
 
@@ -16,8 +16,8 @@ float match(const ScoredBox& a, const ScoredBox& b, TileMatch by) {
   if (width <= 0 || height <= 0) return 0;
   const float both = width * height;
   switch (by) {
-    case TileMatch::ios: return both / std::min(area(a), area(b));
-    case TileMatch::iou: return both / (area(a) + area(b) - both);
+    case TileMatch::ios: return both / std::min(area_of(a), area_of(b));
+    case TileMatch::iou: return both / (area_of(a) + area_of(b) - both);
   }
   return 0;
 }

@@ -18,8 +18,8 @@
 namespace brightnet {
 namespace {
 
-constexpr const char* format_name = "brightnet weights";
-constexpr int format_version = 1;
+constexpr const char* weights_format = "brightnet weights";
+constexpr int weights_format_version = 1;
 
 std::string shape_text(const std::vector<int64_t>& shape) {
   std::string text;
@@ -89,14 +89,14 @@ InputSize read_size(const nlohmann::json& json) {
 /// The metadata without the values and the layout.
 TrainedModel read_description(const SafetensorsReader& reader) {
   const std::string file = reader.file().string();
-  if (reader.metadata("format") != format_name) {
+  if (reader.metadata("format") != weights_format) {
     throw InputError(
-        "its metadata call it '" + reader.metadata("format") + "' and '" + format_name + "' was expected",
+        "its metadata call it '" + reader.metadata("format") + "' and '" + weights_format + "' was expected",
         file);
   }
-  if (parse_metadata(reader, "format_version") != format_version) {
-    throw InputError("it is of format version " + reader.metadata("format_version") +
-                         " and this program reads " + std::to_string(format_version),
+  if (parse_metadata(reader, "weights_format_version") != weights_format_version) {
+    throw InputError("it is of format version " + reader.metadata("weights_format_version") +
+                         " and this program reads " + std::to_string(weights_format_version),
                      file, "Use a newer brightnet.");
   }
   TrainedModel trained;
@@ -171,8 +171,8 @@ void save_weights(const std::filesystem::path& file, const TrainedModel& trained
     entries.push_back({entry.name, entry.shape, values, narrow});
   }
   std::map<std::string, std::string> metadata{
-      {"format", format_name},
-      {"format_version", std::to_string(format_version)},
+      {"format", weights_format},
+      {"weights_format_version", std::to_string(weights_format_version)},
       {"model", trained.model.yaml()},
       {"classes",
        nlohmann::json(trained.classes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)},

@@ -9,7 +9,7 @@ namespace brightnet {
 namespace {
 
 constexpr int panel_width = 440, panel_height = 300;
-const cv::Scalar blue(0, 114, 178), orange(213, 94, 0);
+const cv::Scalar trial_color(0, 114, 178), best_color(213, 94, 0);
 
 /// The values of one key in the trials that did not fail, and their scores.
 struct KeyPoints {
@@ -45,11 +45,11 @@ Axis score_axis(const std::vector<double>& scores) {
 void draw_points(const Plot& plot, const std::vector<Trial>& trials, size_t key, const Trial* best) {
   for (const Trial& trial : trials) {
     if (trial.failure.empty() && trial.number > 0 && &trial != best)
-      plot.canvas.dot(plot.at(trial.values[key], trial.score), 3.5, blue);
+      plot.canvas.dot(plot.at(trial.values[key], trial.score), 3.5, trial_color);
   }
   if (!trials.empty() && trials.front().number == 0 && trials.front().failure.empty())
     plot.canvas.dot(plot.at(trials.front().values[key], trials.front().score), 5, ink);
-  if (best) plot.canvas.dot(plot.at(best->values[key], best->score), 5, orange);
+  if (best) plot.canvas.dot(plot.at(best->values[key], best->score), 5, best_color);
 }
 
 void draw_panel(Canvas& canvas, cv::Point2d corner, const TunedKey& key, const KeyPoints& points,
@@ -61,7 +61,7 @@ void draw_panel(Canvas& canvas, cv::Point2d corner, const TunedKey& key, const K
   canvas.text(std::string(key.name), {corner.x + 62, corner.y + 20}, 12, ink, Align::left, true);
   if (best) {
     canvas.text(fmt::format("best {}", tuned_text(best->values[index])),
-                {plot.area.x + plot.area.width, corner.y + 20}, 9, orange, Align::right);
+                {plot.area.x + plot.area.width, corner.y + 20}, 9, best_color, Align::right);
   }
   plot.draw_grid(8.5);
   draw_points(plot, trials, index, best);
@@ -77,8 +77,8 @@ void draw_legend(Canvas& canvas, const std::string& score) {
   };
   canvas.text(score, {16, 20}, 11, ink, Align::left, true);
   entry(ink, 5, "the configuration");
-  entry(blue, 3.5, "a trial");
-  entry(orange, 5, "the best trial");
+  entry(trial_color, 3.5, "a trial");
+  entry(best_color, 5, "the best trial");
 }
 
 }  // namespace

@@ -21,11 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t block = 512, most_name = 100;
+constexpr size_t most_name = 100;
 
 /// A member's header (POSIX.1-2008, ustar) that says nothing of who wrote it and when, so that two calls give the same bytes.
-std::array<char, block> tar_header(const std::string& name, uint64_t size) {
-  std::array<char, block> header{};
+std::array<char, tar_block> tar_header(const std::string& name, uint64_t size) {
+  std::array<char, tar_block> header{};
   const auto put = [&](size_t at, const std::string& text) {
     std::copy(text.begin(), text.end(), header.begin() + static_cast<ptrdiff_t>(at));
   };
@@ -56,7 +56,7 @@ class TarWriter {
     BRIGHTNET_CHECK(name.size() <= most_name && content.size() < most, "a member fits into a header");
     write(tar_header(name, content.size()));
     write(content);
-    write(std::span(zeros).first((block - content.size() % block) % block));
+    write(std::span(zeros).first((tar_block - content.size() % tar_block) % tar_block));
   }
   void finish() {
     write(zeros);
@@ -65,7 +65,7 @@ class TarWriter {
   }
 
  private:
-  static constexpr std::array<char, block> zeros{};
+  static constexpr std::array<char, tar_block> zeros{};
 
   void write(std::span<const char> part) {
     file_.stream().write(part.data(), static_cast<std::streamsize>(part.size()));

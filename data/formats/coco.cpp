@@ -26,7 +26,6 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using Kind = DataProblem::Kind;
 
 ClassNames names_in_order(const std::map<int64_t, std::string>& categories, const fs::path& file) {
@@ -67,14 +66,14 @@ fs::path find_image_folder(const std::vector<LabelledImage>& images, const Paths
   return paths.root;
 }
 
-bool numbers(const Json& list) {
+bool is_numbers(const ParsedJson& list) {
   return list.is_array() &&
-         std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number(); });
+         std::all_of(list.begin(), list.end(), [](const ParsedJson& v) { return v.is_number(); });
 }
 
-bool written_box(const Json& annotation, LabelledBox& box, const std::string& where, ProblemLog& log) {
-  const Json& corners = annotation["bbox"];
-  if (!numbers(corners) || corners.size() != 4) {
+bool written_box(const ParsedJson& annotation, LabelledBox& box, const std::string& where, ProblemLog& log) {
+  const ParsedJson& corners = annotation["bbox"];
+  if (!is_numbers(corners) || corners.size() != 4) {
     log.add(Kind::malformed_label, where, "its 'bbox' is not four numbers [x, y, width, height]");
     return false;
   }
@@ -87,7 +86,7 @@ bool written_box(const Json& annotation, LabelledBox& box, const std::string& wh
   return true;
 }
 
-bool box_around_polygons(const Json& annotation, LabelledBox& box, const std::string& where,
+bool box_around_polygons(const ParsedJson& annotation, LabelledBox& box, const std::string& where,
                          ProblemLog& log) {
   const auto polygons = annotation.find("segmentation");
   if (polygons == annotation.end() || !polygons->is_array() || polygons->empty()) {
@@ -99,8 +98,8 @@ bool box_around_polygons(const Json& annotation, LabelledBox& box, const std::st
     return false;
   }
   std::vector<cv::Point2d> points;
-  for (const Json& polygon : *polygons) {
-    if (!numbers(polygon) || polygon.size() < 6 || polygon.size() % 2 != 0) {
+  for (const ParsedJson& polygon : *polygons) {
+    if (!is_numbers(polygon) || polygon.size() < 6 || polygon.size() % 2 != 0) {
       log.add(Kind::malformed_label, where,
               "it has no 'bbox', and a polygon of its segmentation is not x and y of three or more points");
       return false;
@@ -115,7 +114,7 @@ bool box_around_polygons(const Json& annotation, LabelledBox& box, const std::st
 /// The images of a document with their boxes.
 class CocoReader {
  public:
-  CocoReader(const Json& document, const Paths& paths, ProblemLog& log) : file_(paths.json) {
+  CocoReader(const ParsedJson& document, const Paths& paths, ProblemLog& log) : file_(paths.json) {
     read_images(document, log);
     const fs::path folder = find_image_folder(images_, paths);
     // Only names with backslashes, written on Windows, need a lookup on disk.
@@ -130,8 +129,8 @@ class CocoReader {
   std::vector<LabelledImage> take() { return std::move(images_); }
 
  private:
-  void read_images(const Json& document, ProblemLog& log) {
-    const Json& images = coco_list(document, "images", file_);
+  void read_images(const ParsedJson& document, ProblemLog& log) {
+    const ParsedJson& images = coco_list(document, "images", file_);
     for (size_t i = 0; i < images.size(); ++i) {
       const auto id = json_integer(images[i], "id");
       const std::string name = json_text(images[i], "file_name");
@@ -152,11 +151,11 @@ class CocoReader {
     }
   }
 
-  void read_annotations(const Json& document, ProblemLog& log) {
+  void read_annotations(const ParsedJson& document, ProblemLog& log) {
     const std::map<int64_t, std::string> names = coco_categories(document, file_);
-    const Json& annotations = coco_list(document, "annotations", file_);
+    const ParsedJson& annotations = coco_list(document, "annotations", file_);
     for (size_t i = 0; i < annotations.size(); ++i) {
-      const Json& annotation = annotations[i];
+      const ParsedJson& annotation = annotations[i];
       const auto id = json_integer(annotation, "id");
       const std::string where = file_.string() + ": annotation " +
                                 (id ? "id " + std::to_string(*id) : '[' + std::to_string(i) + ']');
@@ -173,8 +172,9 @@ class CocoReader {
     }
   }
 
-  std::optional<LabelledBox> parse_box(const Json& annotation, const std::map<int64_t, std::string>& names,
-                                       const std::string& where, ProblemLog& log) const {
+  std::optional<LabelledBox> parse_box(const ParsedJson& annotation,
+                                       const std::map<int64_t, std::string>& names, const std::string& where,
+                                       ProblemLog& log) const {
     const auto category = json_integer(annotation, "category_id");
     const auto name = category ? names.find(*category) : names.end();
     if (name == names.end()) {
@@ -218,7 +218,8 @@ class CocoReader {
 };
 
 // The names of the classes. All splits must number them alike, so they are those of the train split's file.
-ClassNames class_names(const DataOptions& options, Split split, const Json& document, const fs::path& file) {
+ClassNames class_names(const DataOptions& options, Split split, const ParsedJson& document,
+                       const fs::path& file) {
   if (split != Split::train && !options.train.empty() && options.train != options.place(split)) {
     const fs::path train = find_below(options.train, {options.root});
     return names_in_order(coco_categories(parse_coco(train, {"images", "annotations"}), train), train);
@@ -228,7 +229,7 @@ ClassNames class_names(const DataOptions& options, Split split, const Json& docu
 
 std::unique_ptr<LabelSource> open_coco(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path file = json_of_split(options, split);
-  const Json document = read_coco(file);
+  const ParsedJson document = read_coco(file);
   const ClassNames classes = class_names(options, split, document, file);
   CocoReader reader(document, Paths{options.root, file, split}, log);
   return std::make_unique<LabelsInMemory>(reader.take(), classes.names());

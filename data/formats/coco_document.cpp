@@ -13,32 +13,31 @@
 namespace brightnet {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
-bool lacks_box(const Json& annotation) {
+bool lacks_box(const ParsedJson& annotation) {
   const auto box = annotation.find("bbox");
   return box == annotation.end() || box->is_null() || (box->is_array() && box->empty());
 }
 
-Json parse_coco(const fs::path& file, const std::set<std::string>& skip) {
-  const auto keep = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_end && !lacks_box(parsed)) parsed.erase("segmentation");
-    return event != Json::parse_event_t::key || !skip.contains(parsed.get_ref<const std::string&>());
+ParsedJson parse_coco(const fs::path& file, const std::set<std::string>& skip) {
+  const auto keep = [&](int, ParsedJson::parse_event_t event, ParsedJson& parsed) {
+    if (event == ParsedJson::parse_event_t::object_end && !lacks_box(parsed)) parsed.erase("segmentation");
+    return event != ParsedJson::parse_event_t::key || !skip.contains(parsed.get_ref<const std::string&>());
   };
-  Json document = read_json(file, keep);
+  ParsedJson document = read_json(file, keep);
   if (document.is_object()) return document;
   throw InputError("an object with images, annotations and categories was expected", file.string());
 }
 
-Json read_coco(const fs::path& file) {
-  Json document = parse_coco(file, {"segmentation", "licenses", "info"});
-  const Json& annotations = coco_list(document, "annotations", file);
+ParsedJson read_coco(const fs::path& file) {
+  ParsedJson document = parse_coco(file, {"segmentation", "licenses", "info"});
+  const ParsedJson& annotations = coco_list(document, "annotations", file);
   if (std::any_of(annotations.begin(), annotations.end(), lacks_box))
     document = parse_coco(file, {"licenses", "info"});
   return document;
 }
 
-const Json& coco_list(const Json& document, const char* key, const fs::path& file) {
+const ParsedJson& coco_list(const ParsedJson& document, const char* key, const fs::path& file) {
   const auto found = document.find(key);
   if (found == document.end() || !found->is_array()) {
     throw InputError(std::string("there is no list '") + key + "' in this file", file.string(),
@@ -47,9 +46,9 @@ const Json& coco_list(const Json& document, const char* key, const fs::path& fil
   return *found;
 }
 
-std::map<int64_t, std::string> coco_categories(const Json& document, const fs::path& file) {
+std::map<int64_t, std::string> coco_categories(const ParsedJson& document, const fs::path& file) {
   std::map<int64_t, std::string> names;
-  for (const Json& category : coco_list(document, "categories", file)) {
+  for (const ParsedJson& category : coco_list(document, "categories", file)) {
     const auto id = json_integer(category, "id");
     const std::string name = json_text(category, "name");
     if (!id || name.empty()) throw InputError("a category has no id or no name", file.string());

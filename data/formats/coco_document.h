@@ -7,28 +7,24 @@
 #include <set>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "data/formats/json_file.h"
 
 namespace brightnet {
 
 /// The document without the members named in `skip` and without the segmentations of annotations with a box. Throws
 /// InputError, with file and line, when it is no JSON object.
-nlohmann::json parse_coco(const std::filesystem::path& file, const std::set<std::string>& skip);
+ParsedJson parse_coco(const std::filesystem::path& file, const std::set<std::string>& skip);
 
 /// The document with what detection needs: segmentations only of annotations without a box.
-nlohmann::json read_coco(const std::filesystem::path& file);
+ParsedJson read_coco(const std::filesystem::path& file);
 
 /// The list of this name; throws InputError when there is none.
-const nlohmann::json& coco_list(const nlohmann::json& document, const char* key,
-                                const std::filesystem::path& file);
+const ParsedJson& coco_list(const ParsedJson& document, const char* key, const std::filesystem::path& file);
 
 /// The names by category id, in the order of the ids. Throws InputError for one without id or name, or twice.
-std::map<int64_t, std::string> coco_categories(const nlohmann::json& document,
-                                               const std::filesystem::path& file);
+std::map<int64_t, std::string> coco_categories(const ParsedJson& document, const std::filesystem::path& file);
 
 /// Whether an annotation has no box. Some programs write an empty list instead.
-bool lacks_box(const nlohmann::json& annotation);
+bool lacks_box(const ParsedJson& annotation);
 
 }  // namespace brightnet

@@ -13,13 +13,12 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 /// A file that is put together from images of several files, whose ids may collide.
 class CocoPart {
  public:
   /// The annotations of image `id` come from add_annotation(), with the same document.
-  void add_image(Json image, const ImageRecord& record) {
+  void add_image(ParsedJson image, const ImageRecord& record) {
     int64_t id = record.id;
     while (!ids_.insert(id).second) id = ++largest_;
     largest_ = std::max(largest_, id);
@@ -29,7 +28,7 @@ class CocoPart {
     images_.push_back(std::move(image));
   }
   bool has_image(int64_t id) const { return of_document_.contains(id); }
-  void add_annotation(Json annotation, int64_t category) {
+  void add_annotation(ParsedJson annotation, int64_t category) {
     annotation["id"] = annotations_.size() + 1;
     annotation["image_id"] = of_document_.at(annotation["image_id"].get<int64_t>());
     annotation["category_id"] = category;
@@ -37,13 +36,13 @@ class CocoPart {
   }
   void end_document() { of_document_.clear(); }
 
-  void write(const fs::path& file, const Json& categories) const {
-    const Json document{{"images", images_}, {"annotations", annotations_}, {"categories", categories}};
-    write_atomically(file, document.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
+  void write(const fs::path& file, const ParsedJson& categories) const {
+    const ParsedJson document{{"images", images_}, {"annotations", annotations_}, {"categories", categories}};
+    write_atomically(file, document.dump(-1, ' ', false, ParsedJson::error_handler_t::replace) + '\n');
   }
 
  private:
-  Json images_ = Json::array(), annotations_ = Json::array();
+  ParsedJson images_ = ParsedJson::array(), annotations_ = ParsedJson::array();
   std::set<int64_t> ids_;
   int64_t largest_ = 0;
   std::unordered_map<int64_t, int64_t> of_document_;  // new ids of the current document's images
@@ -60,12 +59,12 @@ class CategoryUnion {
     list_.push_back({{"id", id}, {"name", name}});
     return id;
   }
-  const Json& list() const { return list_; }
+  const ParsedJson& list() const { return list_; }
 
  private:
   std::map<std::string, int64_t> ids_;
   std::set<int64_t> taken_;
-  Json list_ = Json::array();
+  ParsedJson list_ = ParsedJson::array();
 };
 
 }  // namespace
@@ -75,9 +74,9 @@ void write_coco_parts(const DataOptions& options, const std::vector<DataPart>& p
   CategoryUnion categories_of_all;
   for (const Split split : given_splits(options)) {
     const fs::path file = json_of_split(options, split);
-    Json document = read_coco(file);
-    std::unordered_map<int64_t, Json*> images;
-    for (Json& image : document["images"]) images[json_integer(image, "id").value_or(0)] = &image;
+    ParsedJson document = read_coco(file);
+    std::unordered_map<int64_t, ParsedJson*> images;
+    for (ParsedJson& image : document["images"]) images[json_integer(image, "id").value_or(0)] = &image;
     for (size_t i = 0; i < parts.size(); ++i) {
       const auto chosen = parts[i].images.find(split);
       if (chosen == parts[i].images.end()) continue;
@@ -86,7 +85,7 @@ void write_coco_parts(const DataOptions& options, const std::vector<DataPart>& p
     }
     const std::map<int64_t, std::string> names = coco_categories(document, file);
     for (const auto& [id, name] : names) categories_of_all.id_of(id, name);
-    for (Json& annotation : document["annotations"]) {
+    for (ParsedJson& annotation : document["annotations"]) {
       const int64_t image = json_integer(annotation, "image_id").value_or(0);
       const int64_t category = json_integer(annotation, "category_id").value_or(0);
       for (CocoPart& part : written) {

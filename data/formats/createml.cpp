@@ -17,14 +17,13 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using Kind = DataProblem::Kind;
 
-std::optional<LabelledBox> parse_object(const Json& object, const std::string& where, ProblemLog& log) {
+std::optional<LabelledBox> createml_box(const ParsedJson& object, const std::string& where, ProblemLog& log) {
   LabelledBox box;
   box.where = where;
   box.class_name = json_text(object, "label");
-  const Json& place = json_member(object, "coordinates");
+  const ParsedJson& place = json_member(object, "coordinates");
   const auto x = json_number(place, "x"), y = json_number(place, "y"), width = json_number(place, "width"),
              height = json_number(place, "height");
   if (box.class_name.empty() || !x || !y || !width || !height) {
@@ -42,7 +41,7 @@ std::optional<LabelledBox> parse_object(const Json& object, const std::string& w
 
 std::unique_ptr<LabelSource> open_createml(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path file = json_of_split(options, split);
-  const Json document = read_json(file);
+  const ParsedJson document = read_json(file);
   if (!document.is_array())
     throw InputError("a list of images with their annotations was expected", file.string(),
                      "Check the data's format.");
@@ -56,7 +55,7 @@ std::unique_ptr<LabelSource> open_createml(const DataOptions& options, Split spl
       continue;
     }
     const char* key = document[i].contains("annotations") ? "annotations" : "annotation";
-    const Json& objects = json_member(document[i], key);
+    const ParsedJson& objects = json_member(document[i], key);
     if (!objects.is_array()) {
       log.add(Kind::malformed_label, where, "an entry needs the list of its 'annotations'",
               "Of an image without objects it is empty.");
@@ -64,8 +63,8 @@ std::unique_ptr<LabelSource> open_createml(const DataOptions& options, Split spl
     }
     LabelledImage& image = images.emplace_back();
     image.file = find_below(name, {file.parent_path(), options.root});
-    for (const Json& object : objects) {
-      if (auto box = parse_object(object, where, log)) image.boxes.push_back(std::move(*box));
+    for (const ParsedJson& object : objects) {
+      if (auto box = createml_box(object, where, log)) image.boxes.push_back(std::move(*box));
     }
   }
   return std::make_unique<LabelsInMemory>(std::move(images));

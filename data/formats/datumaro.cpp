@@ -22,12 +22,12 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using Kind = DataProblem::Kind;
 
-std::vector<std::string> labels_of(const Json& document, const fs::path& file) {
+std::vector<std::string> labels_of(const ParsedJson& document, const fs::path& file) {
   std::vector<std::string> names;
-  for (const Json& label : json_member(json_member(json_member(document, "categories"), "label"), "labels"))
+  for (const ParsedJson& label :
+       json_member(json_member(json_member(document, "categories"), "label"), "labels"))
     names.push_back(json_text(label, "name"));
   if (names.empty())
     throw InputError("this file lists no labels", file.string(),
@@ -35,8 +35,9 @@ std::vector<std::string> labels_of(const Json& document, const fs::path& file) {
   return ClassNames(std::move(names), file.string()).names();
 }
 
-std::optional<LabelledBox> parse_annotation(const Json& annotation, const std::vector<std::string>& classes,
-                                            const std::string& where, ProblemLog& log) {
+std::optional<LabelledBox> parse_annotation(const ParsedJson& annotation,
+                                            const std::vector<std::string>& classes, const std::string& where,
+                                            ProblemLog& log) {
   const std::string type = json_text(annotation, "type");
   if (type == "label" || type == "caption" || type == "points") return std::nullopt;
   const auto malformed = [&](const std::string& what, const std::string& remedy = "") {
@@ -68,14 +69,14 @@ std::optional<LabelledBox> parse_annotation(const Json& annotation, const std::v
     return std::nullopt;
   }
   box.class_name = classes[*id];
-  const Json& crowd = json_member(json_member(annotation, "attributes"), "is_crowd");
+  const ParsedJson& crowd = json_member(json_member(annotation, "attributes"), "is_crowd");
   box.crowd = crowd.is_boolean() && crowd.get<bool>();
   return box;
 }
 
 std::unique_ptr<LabelSource> open_datumaro(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path file = json_of_split(options, split), root = options.root;
-  const Json document = read_json(file);
+  const ParsedJson document = read_json(file);
   const std::vector<std::string> own = labels_of(document, file);
   const fs::path subset = file.stem();
   std::vector<fs::path> folders;
@@ -85,9 +86,10 @@ std::unique_ptr<LabelSource> open_datumaro(const DataOptions& options, Split spl
   }
   folders.push_back(file.parent_path());
   std::vector<LabelledImage> images;
-  for (const Json& item : json_member(document, "items")) {
+  for (const ParsedJson& item : json_member(document, "items")) {
     const std::string where = fmt::format("{}: '{}'", file.string(), json_text(item, "id"));
-    const Json& media = item.contains("image") ? json_member(item, "image") : json_member(item, "media");
+    const ParsedJson& media =
+        item.contains("image") ? json_member(item, "image") : json_member(item, "media");
     const std::string name = json_text(media, "path");
     if (name.empty()) {
       log.add(Kind::malformed_label, where, "an item has no 'image' with a 'path'");
@@ -97,7 +99,7 @@ std::unique_ptr<LabelSource> open_datumaro(const DataOptions& options, Split spl
     image.file = find_below(name, folders);
     if (const auto size = json_points(json_member(media, "size")); size.size() == 1)
       image.declared = json_size(size[0].y, size[0].x);
-    for (const Json& annotation : json_member(item, "annotations")) {
+    for (const ParsedJson& annotation : json_member(item, "annotations")) {
       if (auto box = parse_annotation(annotation, own, where, log)) image.boxes.push_back(std::move(*box));
     }
   }

@@ -15,18 +15,17 @@
 namespace brightnet {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
-Json read_json(const fs::path& file, const Json::parser_callback_t& keep) {
+ParsedJson read_json(const fs::path& file, const ParsedJson::parser_callback_t& keep) {
   const std::string text = read_file(file, most_list_bytes);
   try {
-    return Json::parse(text, keep);
-  } catch (const Json::parse_error& e) {
+    return ParsedJson::parse(text, keep);
+  } catch (const ParsedJson::parse_error& e) {
     const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(e.byte, text.size()));
     throw InputError("this is not valid JSON",
                      at_line(file, 1 + static_cast<int>(std::count(text.begin(), end, '\n'))),
                      "Check that the file is whole.");
-  } catch (const Json::out_of_range& e) {  // it quotes a number beyond double's range
+  } catch (const ParsedJson::out_of_range& e) {  // it quotes a number beyond double's range
     const std::string message = e.what();
     const size_t begin = message.find('\'') + 1;
     const std::string number = message.substr(begin, message.rfind('\'') - begin);
@@ -37,17 +36,17 @@ Json read_json(const fs::path& file, const Json::parser_callback_t& keep) {
   }
 }
 
-Json read_json(const fs::path& file, const std::set<std::string>& skip) {
-  return read_json(file, [&](int, Json::parse_event_t event, Json& parsed) {
-    return event != Json::parse_event_t::key || !skip.contains(parsed.get_ref<const std::string&>());
+ParsedJson read_json(const fs::path& file, const std::set<std::string>& skip) {
+  return read_json(file, [&](int, ParsedJson::parse_event_t event, ParsedJson& parsed) {
+    return event != ParsedJson::parse_event_t::key || !skip.contains(parsed.get_ref<const std::string&>());
   });
 }
 
-std::optional<Json> read_label_json(const fs::path& file, const char* list, ProblemLog& log,
-                                    const std::set<std::string>& skip) {
+std::optional<ParsedJson> read_label_json(const fs::path& file, const char* list, ProblemLog& log,
+                                          const std::set<std::string>& skip) {
   constexpr auto malformed = DataProblem::Kind::malformed_label;
   const std::string where = file.string();
-  Json document;
+  ParsedJson document;
   try {
     document = read_json(file, skip);
   } catch (const InputError& e) {
@@ -66,23 +65,23 @@ std::optional<Json> read_label_json(const fs::path& file, const char* list, Prob
   return std::nullopt;
 }
 
-std::optional<double> json_number(const Json& object, const char* key) {
-  const Json& member = json_member(object, key);
+std::optional<double> json_number(const ParsedJson& object, const char* key) {
+  const ParsedJson& member = json_member(object, key);
   return member.is_number() ? std::optional(member.get<double>()) : std::nullopt;
 }
 
-std::optional<int64_t> json_integer(const Json& object, const char* key) {
-  const Json& member = json_member(object, key);
+std::optional<int64_t> json_integer(const ParsedJson& object, const char* key) {
+  const ParsedJson& member = json_member(object, key);
   return member.is_number_integer() ? std::optional(member.get<int64_t>()) : std::nullopt;
 }
 
-std::string json_text(const Json& object, const char* key) {
-  const Json& member = json_member(object, key);
+std::string json_text(const ParsedJson& object, const char* key) {
+  const ParsedJson& member = json_member(object, key);
   return member.is_string() ? member.get<std::string>() : std::string();
 }
 
-const Json& json_member(const Json& object, const char* key) {
-  static const Json none;
+const ParsedJson& json_member(const ParsedJson& object, const char* key) {
+  static const ParsedJson none;
   const auto found = object.find(key);
   return found == object.end() ? none : *found;
 }
@@ -94,14 +93,14 @@ cv::Size json_size(double width, double height) {
   return {side(width), side(height)};
 }
 
-cv::Size json_size(const Json& object, const char* width, const char* height) {
+cv::Size json_size(const ParsedJson& object, const char* width, const char* height) {
   return json_size(json_number(object, width).value_or(0), json_number(object, height).value_or(0));
 }
 
-std::vector<cv::Point2d> json_points(const Json& list) {
+std::vector<cv::Point2d> json_points(const ParsedJson& list) {
   std::vector<double> values;
   if (!list.is_array()) return {};
-  for (const Json& item : list) {
+  for (const ParsedJson& item : list) {
     const bool pair = item.is_array() && item.size() == 2 && item[0].is_number() && item[1].is_number();
     if (pair) {
       values.push_back(item[0]);

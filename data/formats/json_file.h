@@ -16,30 +16,32 @@
 
 namespace brightnet {
 
+using ParsedJson = nlohmann::json;  ///< what was read; what is written keeps its order (Json, core/json.h)
+
 /// Throws InputError, with file and line, for what is not JSON. `keep`: which of the events become part of the document.
-nlohmann::json read_json(const std::filesystem::path& file, const nlohmann::json::parser_callback_t& keep);
+ParsedJson read_json(const std::filesystem::path& file, const ParsedJson::parser_callback_t& keep);
 
 /// The document without the members named in `skip`.
-nlohmann::json read_json(const std::filesystem::path& file, const std::set<std::string>& skip = {});
+ParsedJson read_json(const std::filesystem::path& file, const std::set<std::string>& skip = {});
 
 /// An image's labels, an object with the array `list`. Null, and the log has why, where the file is broken or another.
-std::optional<nlohmann::json> read_label_json(const std::filesystem::path& file, const char* list,
-                                              ProblemLog& log, const std::set<std::string>& skip = {});
+std::optional<ParsedJson> read_label_json(const std::filesystem::path& file, const char* list,
+                                          ProblemLog& log, const std::set<std::string>& skip = {});
 
 /// Members of an object, if they are there and of this type.
-std::optional<double> json_number(const nlohmann::json& object, const char* key);
-std::optional<int64_t> json_integer(const nlohmann::json& object, const char* key);
-std::string json_text(const nlohmann::json& object, const char* key);
+std::optional<double> json_number(const ParsedJson& object, const char* key);
+std::optional<int64_t> json_integer(const ParsedJson& object, const char* key);
+std::string json_text(const ParsedJson& object, const char* key);
 
 /// A member, or an empty one where it is missing or this is no object.
-const nlohmann::json& json_member(const nlohmann::json& object, const char* key);
+const ParsedJson& json_member(const ParsedJson& object, const char* key);
 
 /// A width and a height in pixels; empty where no image could have them.
 cv::Size json_size(double width, double height);
-cv::Size json_size(const nlohmann::json& object, const char* width, const char* height);
+cv::Size json_size(const ParsedJson& object, const char* width, const char* height);
 
 /// The points of [[x, y], …] or [x, y, x, y, …]; empty where it is neither.
-std::vector<cv::Point2d> json_points(const nlohmann::json& list);
+std::vector<cv::Point2d> json_points(const ParsedJson& list);
 
 /// The first 64 KiB of a JSON file, by which formats are told apart, since the whole may be large; empty for others.
 std::string json_head(const std::filesystem::path& file);

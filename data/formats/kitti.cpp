@@ -33,7 +33,7 @@ using Kind = DataProblem::Kind;
 
 constexpr std::string_view not_labelled = "dontcare";
 
-LabelFile label_file(const fs::path& image) {
+LabelFile kitti_labels(const fs::path& image) {
   static constexpr FolderPair folders[] = {
       {"image_2", "label_2"}, {"image_3", "label_3"}, {"images", "labels"}, {"image", "label"}};
   fs::path beside = image;
@@ -99,7 +99,7 @@ std::vector<fs::path> find_images(const DataOptions& options, Split split, Probl
   std::error_code failed;
   if (fs::is_directory(path, failed)) {
     FolderFiles files = files_below(path);
-    report_unknown_endings(files, label_file, log);
+    report_unknown_endings(files, kitti_labels, log);
     return std::move(files.images);
   }
   std::vector<fs::path> images = read_image_list(path, options);
@@ -110,7 +110,7 @@ std::vector<fs::path> find_images(const DataOptions& options, Split split, Probl
 }
 
 std::unique_ptr<LabelSource> open_kitti(const DataOptions& options, Split split, ProblemLog& log) {
-  return std::make_unique<LabelsBesideImages>(find_images(options, split, log), label_file, read_labels);
+  return std::make_unique<LabelsBesideImages>(find_images(options, split, log), kitti_labels, read_labels);
 }
 
 std::string recognize_kitti(const fs::path& place, DataOptions& options) {

@@ -28,7 +28,6 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using Kind = DataProblem::Kind;
 
 bool is_labelme(const fs::path& file) {
@@ -36,7 +35,7 @@ bool is_labelme(const fs::path& file) {
   return has_key(head, "shapes");
 }
 
-LabelFile label_file(const fs::path& image) {
+LabelFile labelme_labels(const fs::path& image) {
   std::vector<fs::path> places{fs::path(image).replace_extension(".json")};
   for (const char* parallel : {"labels", "annotations", "json"}) {
     const FolderPair pair{"images", parallel};
@@ -49,7 +48,7 @@ LabelFile label_file(const fs::path& image) {
 /// An image's pixels may be in its labels, where nobody needs them.
 constexpr const char* pixels = "imageData";
 
-std::optional<LabelledBox> parse_shape(const Json& shape, const std::string& where, ProblemLog& log) {
+std::optional<LabelledBox> parse_shape(const ParsedJson& shape, const std::string& where, ProblemLog& log) {
   LabelledBox box;
   box.where = where;
   box.class_name = json_text(shape, "label");
@@ -73,10 +72,10 @@ std::optional<LabelledBox> parse_shape(const Json& shape, const std::string& whe
 
 void read_shapes(const fs::path& labels, LabelledImage& image, ProblemLog& log) {
   const std::string where = labels.string();
-  const std::optional<Json> document = read_label_json(labels, "shapes", log, {pixels});
+  const std::optional<ParsedJson> document = read_label_json(labels, "shapes", log, {pixels});
   if (!document) return;
   image.declared = json_size(*document, "imageWidth", "imageHeight");
-  for (const Json& shape : json_member(*document, "shapes")) {
+  for (const ParsedJson& shape : json_member(*document, "shapes")) {
     if (auto box = parse_shape(shape, where, log)) image.boxes.push_back(std::move(*box));
   }
 }
@@ -98,7 +97,7 @@ std::unordered_map<std::string, fs::path> match_by_image_path(const FolderFiles&
   std::set<std::string> taken, lacking;
   std::unordered_map<std::string, std::vector<std::string>> by_name;
   for (const fs::path& image : files.images) {
-    const LabelFile labels = label_file(image);
+    const LabelFile labels = labelme_labels(image);
     taken.insert(labels.path.string());
     if (labels.found) continue;
     lacking.insert(image.string());
@@ -149,7 +148,7 @@ std::unique_ptr<LabelSource> labels_beside(std::vector<fs::path> images,
                                            std::unordered_map<std::string, fs::path> renamed) {
   const auto find = [renamed = std::move(renamed)](const fs::path& image) {
     const auto other = renamed.find(image.string());
-    return other == renamed.end() ? label_file(image) : find_label_file({other->second});
+    return other == renamed.end() ? labelme_labels(image) : find_label_file({other->second});
   };
   return std::make_unique<LabelsBesideImages>(std::move(images), find, read_shapes);
 }
@@ -160,13 +159,13 @@ std::unique_ptr<LabelSource> open_labelme(const DataOptions& options, Split spli
   if (!fs::is_directory(place, failed)) {
     std::vector<fs::path> images = read_image_list(place, options);
     const bool lack = std::any_of(images.begin(), images.end(),
-                                  [](const fs::path& image) { return !label_file(image).found; });
+                                  [](const fs::path& image) { return !labelme_labels(image).found; });
     std::unordered_map<std::string, fs::path> renamed;
     if (lack) renamed = match_by_image_path(files_beside(images), nullptr);
     return labels_beside(std::move(images), std::move(renamed));
   }
   FolderFiles files = files_below(place);
-  report_unknown_endings(files, label_file, log);
+  report_unknown_endings(files, labelme_labels, log);
   auto renamed = match_by_image_path(files, &log);
   return labels_beside(std::move(files.images), std::move(renamed));
 }
@@ -174,7 +173,7 @@ std::unique_ptr<LabelSource> open_labelme(const DataOptions& options, Split spli
 std::string recognize_labelme(const fs::path& place, DataOptions& options) {
   if (!fs::is_directory(place)) return "";
   const auto labelled = [](const fs::path& image) {
-    const LabelFile labels = label_file(image);
+    const LabelFile labels = labelme_labels(image);
     return labels.found && is_labelme(labels.path);
   };
   const auto good = [&](const fs::path& folder) { return any_image(folder, labelled); };

@@ -21,14 +21,14 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using Kind = DataProblem::Kind;
 
-LabelFile label_file(const fs::path& image) {
+LabelFile supervisely_labels(const fs::path& image) {
   return find_label_file({image.parent_path().parent_path() / "ann" / (image.filename().string() + ".json")});
 }
 
-std::optional<LabelledBox> parse_object(const Json& object, const std::string& where, ProblemLog& log) {
+std::optional<LabelledBox> supervisely_box(const ParsedJson& object, const std::string& where,
+                                           ProblemLog& log) {
   LabelledBox box;
   box.where = where;
   box.class_name = json_text(object, "classTitle");
@@ -51,19 +51,19 @@ std::optional<LabelledBox> parse_object(const Json& object, const std::string& w
 
 void read_objects(const fs::path& labels, LabelledImage& image, ProblemLog& log) {
   const std::string where = labels.string();
-  const std::optional<Json> document = read_label_json(labels, "objects", log);
+  const std::optional<ParsedJson> document = read_label_json(labels, "objects", log);
   if (!document) return;
   image.declared = json_size(json_member(*document, "size"), "width", "height");
-  for (const Json& object : json_member(*document, "objects")) {
-    if (auto box = parse_object(object, where, log)) image.boxes.push_back(std::move(*box));
+  for (const ParsedJson& object : json_member(*document, "objects")) {
+    if (auto box = supervisely_box(object, where, log)) image.boxes.push_back(std::move(*box));
   }
 }
 
 std::vector<std::string> classes_of(const fs::path& root) {
   const fs::path file = root / "meta.json";
   std::vector<std::string> names;
-  const Json document = read_json(file);
-  for (const Json& one : json_member(document, "classes")) names.push_back(json_text(one, "title"));
+  const ParsedJson document = read_json(file);
+  for (const ParsedJson& one : json_member(document, "classes")) names.push_back(json_text(one, "title"));
   if (names.empty()) throw InputError("this project lists no classes", file.string(), "Check data.root.");
   return ClassNames(std::move(names), file.string()).names();
 }
@@ -75,18 +75,19 @@ std::unique_ptr<LabelSource> open_supervisely(const DataOptions& options, Split 
     images = read_image_list(place, options);
   } else {
     FolderFiles files = files_below(place);
-    report_unknown_endings(files, label_file, log);
+    report_unknown_endings(files, supervisely_labels, log);
     for (fs::path& image : files.images) {  // not masks, of which a project may have folders too
       if (image.parent_path().filename() == "img") images.push_back(std::move(image));
     }
   }
-  return std::make_unique<LabelsBesideImages>(std::move(images), label_file, read_objects, classes_of(root));
+  return std::make_unique<LabelsBesideImages>(std::move(images), supervisely_labels, read_objects,
+                                              classes_of(root));
 }
 
 std::string recognize_supervisely(const fs::path& place, DataOptions& options) {
   if (!fs::is_directory(place) || !has_key(json_head(place / "meta.json"), "classes")) return "";
   const auto good = [](const fs::path& folder) {
-    return any_image(folder, [](const fs::path& image) { return label_file(image).found; });
+    return any_image(folder, [](const fs::path& image) { return supervisely_labels(image).found; });
   };
   if (!good(place)) return "";
   if (!take_splits(

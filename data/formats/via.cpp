@@ -21,11 +21,10 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using Kind = DataProblem::Kind;
 
 /// The value of an attribute: a text, or of a checkbox the only option that is ticked.
-std::string value_of(const Json& attribute) {
+std::string value_of(const ParsedJson& attribute) {
   if (attribute.is_string()) return attribute;
   std::string ticked;
   if (!attribute.is_object()) return "";
@@ -37,7 +36,7 @@ std::string value_of(const Json& attribute) {
   return ticked;
 }
 
-std::string class_of(const Json& attributes) {
+std::string class_of(const ParsedJson& attributes) {
   if (attributes.is_object() && attributes.size() == 1) return value_of(*attributes.begin());
   for (const char* key : {"class", "label", "name", "type", "category", "object"}) {
     if (attributes.contains(key)) return value_of(attributes[key]);
@@ -46,7 +45,7 @@ std::string class_of(const Json& attributes) {
 }
 
 /// Sets the corners; false where the shape is not one of VIA's, or lacks a number.
-bool take_shape(const Json& shape, LabelledBox& box) {
+bool take_shape(const ParsedJson& shape, LabelledBox& box) {
   const auto number = [&](const char* key) { return json_number(shape, key).value_or(std::nan("")); };
   const std::string name = json_text(shape, "name");
   if (name == "rect") {
@@ -66,7 +65,7 @@ bool take_shape(const Json& shape, LabelledBox& box) {
     box.y2 = number("cy") + dy;
     box.outline = Outline::polygon;
   } else if (name == "polygon" || name == "polyline") {
-    const Json &xs = json_member(shape, "all_points_x"), &ys = json_member(shape, "all_points_y");
+    const ParsedJson &xs = json_member(shape, "all_points_x"), &ys = json_member(shape, "all_points_y");
     std::vector<cv::Point2d> points;
     if (!xs.is_array() || !ys.is_array() || xs.size() != ys.size() || xs.empty()) return false;
     for (size_t i = 0; i < xs.size(); ++i) {
@@ -81,10 +80,10 @@ bool take_shape(const Json& shape, LabelledBox& box) {
   return std::isfinite(box.x1 + box.x2 + box.y1 + box.y2);
 }
 
-std::optional<LabelledBox> parse_region(const Json& region, const std::string& where, ProblemLog& log) {
+std::optional<LabelledBox> parse_region(const ParsedJson& region, const std::string& where, ProblemLog& log) {
   LabelledBox box;
   box.where = where;
-  const Json& shape = json_member(region, "shape_attributes");
+  const ParsedJson& shape = json_member(region, "shape_attributes");
   if (json_text(shape, "name") == "point") return std::nullopt;  // has no area
   if (!take_shape(shape, box)) {
     log.add(Kind::malformed_label, where,
@@ -102,8 +101,8 @@ std::optional<LabelledBox> parse_region(const Json& region, const std::string& w
 
 std::unique_ptr<LabelSource> open_via(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path file = json_of_split(options, split);
-  const Json document = read_json(file);
-  const Json& of_project = json_member(document, "_via_img_metadata");
+  const ParsedJson document = read_json(file);
+  const ParsedJson& of_project = json_member(document, "_via_img_metadata");
   std::vector<LabelledImage> images;
   for (const auto& [key, entry] : (of_project.is_null() ? document : of_project).items()) {
     const std::string where = fmt::format("{}: '{}'", file.string(), key),
@@ -114,7 +113,7 @@ std::unique_ptr<LabelSource> open_via(const DataOptions& options, Split split, P
     }
     LabelledImage& image = images.emplace_back();
     image.file = find_below(name, {file.parent_path(), options.root, fs::path(options.root) / "images"});
-    for (const Json& region : json_member(entry, "regions")) {  // a list, or in version 1 an object
+    for (const ParsedJson& region : json_member(entry, "regions")) {  // a list, or in version 1 an object
       if (auto box = parse_region(region, where, log)) image.boxes.push_back(std::move(*box));
     }
   }

@@ -29,8 +29,8 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = DataProblem::Kind;
 
-std::optional<LabelledBox> parse_object(const pugi::xml_node& object, const VocDocument& document,
-                                        ProblemLog& log) {
+std::optional<LabelledBox> voc_box(const pugi::xml_node& object, const VocDocument& document,
+                                   ProblemLog& log) {
   const pugi::xml_node name = object.child("name");
   const std::string where = document.where(name ? name : object);
   if (!name) {
@@ -208,7 +208,7 @@ class VocLabels : public LabelSource {
     const pugi::xml_node size = annotation.child("size");
     out.declared = {size.child("width").text().as_int(), size.child("height").text().as_int()};
     for (const auto& object : annotation.children("object")) {
-      if (auto box = parse_object(object, document, log)) out.boxes.push_back(std::move(*box));
+      if (auto box = voc_box(object, document, log)) out.boxes.push_back(std::move(*box));
     }
     return out;
   }

@@ -27,14 +27,14 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = DataProblem::Kind;
 
-LabelFile label_file(const fs::path& image) {
+LabelFile own_labels(const fs::path& image) {
   fs::path beside = image;
   beside.replace_extension(".txt");
   return find_label_file({parallel_label(image), beside});
 }
 
 // The numbers of a line; empty when one of them is not a number.
-std::vector<double> numbers(std::string_view line) {
+std::vector<double> numbers_of(std::string_view line) {
   std::vector<double> values;
   for (const std::string_view word : words(line)) {
     const auto value = parse_number(word);
@@ -51,7 +51,7 @@ std::optional<LabelledBox> parse_line(const std::string& text, const std::string
     log.add(Kind::malformed_label, where, detail, remedy);
     return std::nullopt;
   };
-  std::vector<double> values = numbers(text);
+  std::vector<double> values = numbers_of(text);
   if (key_points > 0) {
     if (values.size() != 5 && values.size() != 5 + key_points) {
       return malformed(fmt::format("'{}' is not 'class x y width height' and {} numbers of key points",
@@ -110,11 +110,11 @@ std::vector<TextLine> label_lines(const fs::path& file) {
 bool holds_labels(const fs::path& file) {
   if (!archive_of(file).empty()) {
     const std::vector<TextLine> lines = label_lines(file);
-    return !lines.empty() && numbers(lines[0].text).size() >= 5;
+    return !lines.empty() && numbers_of(lines[0].text).size() >= 5;
   }
   std::ifstream in = open_regular(file);
   for (std::string line; std::getline(in, line);) {
-    if (!trimmed(line).empty()) return numbers(line).size() >= 5;
+    if (!trimmed(line).empty()) return numbers_of(line).size() >= 5;
   }
   return false;
 }
@@ -128,7 +128,7 @@ std::vector<fs::path> images_of_archive(const fs::path& archive, ProblemLog& log
     if (file.extension() == ".txt") labels.push_back(file);
   }
   std::unordered_set<std::string> used;
-  for (const fs::path& image : images) used.insert(label_file(image).path.string());
+  for (const fs::path& image : images) used.insert(own_labels(image).path.string());
   for (const fs::path& file : labels) {
     if (!used.contains(file.string()) && holds_labels(file)) log.add(Kind::unused_labels, file.string(), "");
   }
@@ -142,7 +142,7 @@ bool holds_archives(const fs::path& folder) {
   ProblemLog ignored(true);
   const std::vector<fs::path> images = images_of_archive(archives[0], ignored);
   return std::any_of(images.begin(), images.end(),
-                     [](const fs::path& image) { return label_file(image).found; });
+                     [](const fs::path& image) { return own_labels(image).found; });
 }
 
 /// Archives that lie side by side and are called after their splits: train-000000.tar, val-000000.tar.
@@ -250,7 +250,7 @@ bool is_image_list(const fs::path& file) {
 }
 
 std::string recognize_yolo(const fs::path& place, DataOptions& options) {
-  const auto labelled = [](const fs::path& image) { return label_file(image).found; };
+  const auto labelled = [](const fs::path& image) { return own_labels(image).found; };
   const auto good = [&](const fs::path& folder) {
     return any_image(folder, labelled) || holds_archives(folder);
   };
@@ -357,7 +357,7 @@ std::vector<fs::path> read_images(const fs::path& place, const DataOptions& opti
   if (is_tar_name(place) && fs::is_regular_file(place, failed)) return images_of_archive(place, log);
   if (!fs::is_directory(place, failed)) return read_image_list(place, options);
   FolderFiles files = files_below(place);
-  report_unknown_endings(files, label_file, log);
+  report_unknown_endings(files, own_labels, log);
   report_unused_labels(place, files, log);
   // An archive beside images is a copy of them more likely than more of them.
   const bool alone = files.images.empty();
@@ -375,7 +375,7 @@ static std::unique_ptr<LabelSource> open_labels(std::vector<fs::path> images, Yo
                                                            ProblemLog& log) {
     read_labels(labels, names, key_points, image, log);
   };
-  return std::make_unique<LabelsBesideImages>(std::move(images), label_file, read, std::move(all));
+  return std::make_unique<LabelsBesideImages>(std::move(images), own_labels, read, std::move(all));
 }
 
 std::unique_ptr<LabelSource> open_text_labels(std::vector<fs::path> images, ClassNames classes) {

@@ -7,7 +7,7 @@ namespace brightnet {
 namespace {
 
 template <size_t at_red>
-void to_grey(const uint8_t* color, size_t pixels, uint8_t* grey) {
+void weighted_grey(const uint8_t* color, size_t pixels, uint8_t* grey) {
   // The weights in units of 2⁻¹⁴. Their sum is 1, so that a pixel with R = G = B keeps its value.
   constexpr uint32_t red = 4899, green = 9617, blue = 1868;
   static_assert(red + green + blue == 1 << 14);
@@ -20,12 +20,12 @@ void to_grey(const uint8_t* color, size_t pixels, uint8_t* grey) {
 }  // namespace
 
 void to_grey(const uint8_t* rgb, size_t pixels, uint8_t* grey) {
-  to_grey<0>(rgb, pixels, grey);
+  weighted_grey<0>(rgb, pixels, grey);
 }
 
 cv::Mat grey_of(const cv::Mat& color, bool bgr) {
   cv::Mat grey(color.size(), CV_8UC1);
-  const auto convert = bgr ? to_grey<2> : to_grey<0>;
+  const auto convert = bgr ? weighted_grey<2> : weighted_grey<0>;
   for (int y = 0; y < color.rows; ++y) convert(color.ptr(y), static_cast<size_t>(color.cols), grey.ptr(y));
   return grey;
 }

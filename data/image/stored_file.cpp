@@ -25,7 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t block = 512;
 constexpr uint64_t most_header_bytes = uint64_t{1} << 20;  // of a long name or of pax records
 
 /// What tells that a file is still the same.
@@ -76,7 +75,7 @@ class OpenFile {
 /// One member's header, 512 bytes (POSIX.1-2008, pax: "ustar Interchange Format").
 class TarHeader {
  public:
-  explicit TarHeader(const std::array<uint8_t, block>& bytes) : bytes_(bytes) {}
+  explicit TarHeader(const std::array<uint8_t, tar_block>& bytes) : bytes_(bytes) {}
 
   bool is_empty() const {
     return std::all_of(bytes_.begin(), bytes_.end(), [](uint8_t byte) { return byte == 0; });
@@ -84,7 +83,7 @@ class TarHeader {
   /// Of all bytes, those of the sum itself taken as blanks.
   bool has_its_sum() const {
     uint64_t sum = 0;
-    for (size_t i = 0; i < block; ++i) sum += i >= 148 && i < 156 ? ' ' : bytes_[i];
+    for (size_t i = 0; i < tar_block; ++i) sum += i >= 148 && i < 156 ? ' ' : bytes_[i];
     return number(148, 8) == sum;
   }
   char type() const { return static_cast<char>(bytes_[156]); }
@@ -117,7 +116,7 @@ class TarHeader {
     return any ? std::optional(value) : std::nullopt;
   }
 
-  const std::array<uint8_t, block>& bytes_;
+  const std::array<uint8_t, tar_block>& bytes_;
 };
 
 /// What a pax header says of the next member: records "LENGTH KEY=VALUE\n".
@@ -147,9 +146,9 @@ class TarReader {
 
   std::vector<TarMember> members() {
     std::vector<TarMember> members;
-    std::array<uint8_t, block> bytes{};
+    std::array<uint8_t, tar_block> bytes{};
     while (at_ < bytes_.stamp().size) {
-      if (bytes_.read(at_, bytes) != block) refuse("it ends within the header of a member");
+      if (bytes_.read(at_, bytes) != tar_block) refuse("it ends within the header of a member");
       const TarHeader header(bytes);
       if (header.is_empty()) break;
       if (!header.has_its_sum())
@@ -163,7 +162,7 @@ class TarReader {
   void read_member(const TarHeader& header, std::vector<TarMember>& members) {
     const std::string pax_size = std::exchange(next_size_, "");
     const auto size = pax_size.empty() ? header.size() : std::strtoull(pax_size.c_str(), nullptr, 10);
-    const uint64_t from = at_ + block, all = bytes_.stamp().size;
+    const uint64_t from = at_ + tar_block, all = bytes_.stamp().size;
     if (!size || *size > all || from > all - *size)
       refuse(fmt::format("it ends within its member '{}'", header.name()));
     switch (header.type()) {
@@ -180,7 +179,7 @@ class TarReader {
       }
       default: add(header, from, *size, members);
     }
-    at_ = from + (*size + block - 1) / block * block;
+    at_ = from + (*size + tar_block - 1) / tar_block * tar_block;
   }
 
   void add(const TarHeader& header, uint64_t from, uint64_t size, std::vector<TarMember>& members) {

@@ -12,6 +12,8 @@
 
 namespace brightnet {
 
+constexpr uint64_t tar_block = 512;  ///< headers and contents of a tar archive begin at multiples of it
+
 /// A regular file in an archive.
 struct TarMember {
   std::string name;           ///< its path in the archive: a.jpg, also of one that was packed as ./a.jpg

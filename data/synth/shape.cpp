@@ -9,13 +9,12 @@
 namespace brightnet {
 namespace {
 
-constexpr float pi = std::numbers::pi_v<float>;
 constexpr int subpixels = 4;  // antialiasing: shapes are drawn this many times larger
 
 Contour star_polygon(int points, float inner) {
   Contour contour;
   for (int i = 0; i < 2 * points; ++i) {
-    const float angle = pi * i / points;
+    const float angle = std::numbers::pi_v<float> * i / points;
     const float radius = i % 2 == 0 ? 1 : inner;
     contour.emplace_back(radius * std::sin(angle), -radius * std::cos(angle));
   }
@@ -25,7 +24,7 @@ Contour star_polygon(int points, float inner) {
 Contour circle_polygon(float radius) {
   Contour contour;
   for (int i = 0; i < 96; ++i) {
-    const float angle = 2 * pi * i / 96;
+    const float angle = 2 * std::numbers::pi_v<float> * i / 96;
     contour.emplace_back(radius * std::cos(angle), radius * std::sin(angle));
   }
   return contour;

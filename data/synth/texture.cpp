@@ -9,8 +9,6 @@
 namespace brightnet {
 namespace {
 
-constexpr float pi = std::numbers::pi_v<float>;
-
 Colour from_hsv(float hue, float saturation, float value) {
   const auto channel = [&](float n) {
     const float k = std::fmod(n + hue * 6, 6.0f);
@@ -42,8 +40,8 @@ cv::Mat cloud(Random& random, cv::Size size) {
 
 /// Waves along a random direction, bent by noise: wood, cloth, ripples.
 cv::Mat waves(Random& random, cv::Size size) {
-  const float angle = random.uniform(0, pi);
-  const float frequency = random.uniform(4, 22) * 2 * pi / size.width;
+  const float angle = random.uniform(0, std::numbers::pi_v<float>);
+  const float frequency = random.uniform(4, 22) * 2 * std::numbers::pi_v<float> / size.width;
   const float bend = random.uniform(0, 6);
   cv::Mat field = smooth_noise(random, size, 4);
   for (int y = 0; y < size.height; ++y) {

@@ -6,7 +6,7 @@
 namespace brightnet {
 namespace {
 
-struct Pair {
+struct MatchCandidate {
   double iou;
   size_t detection, truth;
 };
@@ -21,7 +21,7 @@ ImageVerdicts judge(std::span<const ScoredBox> detections, std::span<const Annot
   for (size_t t = 0; t < truths.size(); ++t) {
     if (truths[t].crowd) verdicts.truths[t] = Verdict::not_counted;
   }
-  std::vector<Pair> pairs;
+  std::vector<MatchCandidate> pairs;
   for (size_t d = 0; d < detections.size(); ++d) {
     Verdict& verdict = verdicts.detections[d];
     if (!(detections[d].score >= options.score)) {
@@ -39,10 +39,10 @@ ImageVerdicts judge(std::span<const ScoredBox> detections, std::span<const Annot
       }
     }
   }
-  std::sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {
+  std::sort(pairs.begin(), pairs.end(), [](const MatchCandidate& a, const MatchCandidate& b) {
     return std::tie(b.iou, a.detection, a.truth) < std::tie(a.iou, b.detection, b.truth);
   });
-  for (const Pair& pair : pairs) {
+  for (const MatchCandidate& pair : pairs) {
     if (verdicts.truth_of[pair.detection] >= 0 || verdicts.truths[pair.truth] != Verdict::missed) continue;
     const bool same = detections[pair.detection].class_id == truths[pair.truth].class_id;
     verdicts.truth_of[pair.detection] = static_cast<int>(pair.truth);

@@ -39,18 +39,18 @@ bool is_homogeneous(Activation activation) {
 }
 
 /// Two convolutions, the second of which is the only layer that reads the first.
-struct Pair {
+struct LayerPair {
   int first = 0, second = 0;
 };
 
-std::vector<Pair> equalizable_pairs(const Model& model) {
+std::vector<LayerPair> equalizable_pairs(const Model& model) {
   std::vector<std::vector<int>> readers(model.layers.size());
   for (int i = 0; i < static_cast<int>(model.layers.size()); ++i) {
     for (const int input : model.layers[i].inputs) {
       if (input != network_input) readers[input].push_back(i);
     }
   }
-  std::vector<Pair> pairs;
+  std::vector<LayerPair> pairs;
   for (int i = 0; i < static_cast<int>(model.layers.size()); ++i) {
     const auto& of = readers[i];
     const ConvAttributes* conv = convolution(model, i);
@@ -61,9 +61,9 @@ std::vector<Pair> equalizable_pairs(const Model& model) {
 }
 
 /// The weights of a convolution by their output channel and by the input channel that they read.
-class Weights {
+class LayerWeights {
  public:
-  Weights(TrainedModel& trained, int layer)
+  LayerWeights(TrainedModel& trained, int layer)
       : values_(values_of(trained, layer, "weight")), conv_(*convolution(trained.model, layer)) {
     filter_ = values_.count / conv_.filters;
     inputs_ = filter_ / (static_cast<size_t>(conv_.size) * conv_.size);
@@ -97,8 +97,8 @@ class Weights {
 };
 
 /// Returns the largest |log s| of the pair.
-double equalize(TrainedModel& trained, const Pair& pair) {
-  const Weights first(trained, pair.first), second(trained, pair.second);
+double equalize(TrainedModel& trained, const LayerPair& pair) {
+  const LayerWeights first(trained, pair.first), second(trained, pair.second);
   float* const bias = values_of(trained, pair.first, "bias").data;
   double largest = 0;
   for (size_t c = 0; c < first.outputs(); ++c) {
@@ -146,10 +146,10 @@ TrainedModel without_batch_norm(const TrainedModel& trained, Backend& backend) {
 int equalize(TrainedModel& trained) {
   constexpr int most_rounds = 50;
   constexpr double unchanged = 1e-3;
-  const std::vector<Pair> pairs = equalizable_pairs(trained.model);
+  const std::vector<LayerPair> pairs = equalizable_pairs(trained.model);
   for (int round = 0; round < most_rounds; ++round) {
     double largest = 0;
-    for (const Pair& pair : pairs) largest = std::max(largest, equalize(trained, pair));
+    for (const LayerPair& pair : pairs) largest = std::max(largest, equalize(trained, pair));
     if (largest < unchanged) break;
   }
   return static_cast<int>(pairs.size());
@@ -158,7 +158,7 @@ int equalize(TrainedModel& trained) {
 std::vector<float> weight_scales(const TrainedModel& trained, int layer, float input_scale) {
   constexpr float most_units = 1 << 29;  // of the bias, and twice as many remain for its correction
   auto& readable = const_cast<TrainedModel&>(trained);
-  const Weights weights(readable, layer);
+  const LayerWeights weights(readable, layer);
   const float* const bias = values_of(readable, layer, "bias").data;
   std::vector<float> scales(weights.outputs());
   for (size_t c = 0; c < scales.size(); ++c) {
@@ -196,7 +196,7 @@ void InputMeans::add(const ConvAttributes& conv, const Tensor& x) {
 
 void correct_bias(TrainedModel& trained, int layer, const std::vector<float>& scales,
                   const InputMeans& means) {
-  const Weights weights(trained, layer);
+  const LayerWeights weights(trained, layer);
   const int kernel = convolution(trained.model, layer)->size;
   float* const bias = values_of(trained, layer, "bias").data;
   for (size_t o = 0; o < weights.outputs(); ++o) {

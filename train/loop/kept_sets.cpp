@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format_name = "brightnet kept parameters";
+constexpr const char* kept_format = "brightnet kept parameters";
 const std::string beginning = "best-", ending = ".safetensors";
 
 }  // namespace
@@ -44,7 +44,7 @@ void KeptSets::add(int64_t iteration, std::vector<float> values, const std::vect
   files_.write(path, set->size() * sizeof(float), [path, set] {
     write_safetensors(
         path, std::vector<SafetensorsEntry>{{"values", {static_cast<int64_t>(set->size())}, set->data()}},
-        {{"format", format_name}});
+        {{"format", kept_format}});
   });
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 /// A table of more classes' AP helps nobody.
-constexpr size_t most_classes = 50;
+constexpr size_t most_class_columns = 50;
 constexpr const char* class_prefix = "ap_";
 
 /// Columns that are not of training, and their curves.
@@ -88,7 +88,7 @@ std::vector<std::string> metric_columns(const std::vector<std::string>& classes,
                                    "recall",
                                    "input_height"};
   if (taught) columns.emplace_back("distill_loss");
-  if (classes.size() > most_classes) return columns;
+  if (classes.size() > most_class_columns) return columns;
   for (const std::string& name : classes) columns.push_back(class_column(name, columns));
   return columns;
 }
@@ -111,7 +111,7 @@ std::vector<double> metric_values(const EpochSummary& summary, size_t classes, b
   values.push_back(scored ? metrics.best.recall : nothing);
   values.push_back(summary.input_height);
   if (taught) values.push_back(l.images > 0 ? mean_loss(l).distillation : nothing);
-  for (size_t i = 0; classes <= most_classes && i < classes; ++i)
+  for (size_t i = 0; classes <= most_class_columns && i < classes; ++i)
     values.push_back(i < metrics.per_class.size() ? known(metrics.per_class[i].AP) : nothing);
   return values;
 }

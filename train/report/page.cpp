@@ -15,7 +15,7 @@ namespace brightnet {
 namespace {
 
 /// Classes whose curves, and whose row and column of the confusion matrix, are in a page.
-constexpr size_t most_classes = 30;
+constexpr size_t most_named_classes = 30;
 /// Points of a curve; longer ones are thinned out.
 constexpr size_t most_points = 1000;
 
@@ -152,7 +152,7 @@ void Page::score_curves(const Metrics& metrics) {
   }
   const OperatingPoint best = metrics.best;
   if (known.empty() || best.f1 == 0) return;
-  const bool named = known.size() <= most_classes;
+  const bool named = known.size() <= most_named_classes;
   std::vector<double> recalls, scores;
   for (int i = 0; i <= 100; ++i) recalls.push_back(i / 100.0);
   for (int i = 0; i < ScoreCurves::points; ++i) scores.push_back(ScoreCurves::score(i));
@@ -194,7 +194,8 @@ void Page::score_curves(const Metrics& metrics) {
 
 void Page::confusion(const Metrics& metrics) {
   const ConfusionMatrix& matrix = metrics.confusion;
-  if (matrix.classes == 0 || matrix.counts.empty() || static_cast<size_t>(matrix.classes) > most_classes)
+  if (matrix.classes == 0 || matrix.counts.empty() ||
+      static_cast<size_t>(matrix.classes) > most_named_classes)
     return;
   Json& section = begin("confusion", confusion_title);
   section["note"] = fmt::format(

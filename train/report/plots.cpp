@@ -54,7 +54,7 @@ void draw_points(const Plot& plot, const Curve& curve, Better better, const cv::
   }
 }
 
-constexpr double letters = 8.5, row = 17;
+constexpr double letter_size = 8.5, row = 17;
 
 /// A row for each line: its name, and its best and last value below their headings.
 double draw_legend(Canvas& canvas, cv::Point2d corner, double width, const PlotPanel& panel) {
@@ -62,20 +62,20 @@ double draw_legend(Canvas& canvas, cv::Point2d corner, double width, const PlotP
   const double right = corner.x + width;
   cv::Point2d at = corner;
   if (panel.better != Better::neither)
-    canvas.text("best", {right - number, corner.y - row}, letters - 1, gray, Align::right);
-  canvas.text("last", {right, corner.y - row}, letters - 1, gray, Align::right);
+    canvas.text("best", {right - number, corner.y - row}, letter_size - 1, gray, Align::right);
+  canvas.text("last", {right, corner.y - row}, letter_size - 1, gray, Align::right);
   for (size_t i = 0; i < panel.curves.size(); ++i) {
     const Curve& curve = panel.curves[i];
     canvas.line(at, {at.x + sample, at.y}, color_of(panel, i), 2.4);
     canvas.text(shortened(curve.name, (width - sample - gap - 2 * number) * Canvas::density,
-                          letters * Canvas::density),
-                {at.x + sample + gap, at.y}, letters, ink);
+                          letter_size * Canvas::density),
+                {at.x + sample + gap, at.y}, letter_size, ink);
     if (const int best = best_of(curve, panel.better); best >= 0) {
-      canvas.text(fmt::format("{:.3g}", curve.y[best]), {right - number, at.y}, letters, ink, Align::right,
-                  true);
+      canvas.text(fmt::format("{:.3g}", curve.y[best]), {right - number, at.y}, letter_size, ink,
+                  Align::right, true);
     }
-    canvas.text(curve.y.empty() ? "–" : fmt::format("{:.3g}", curve.y.back()), {right, at.y}, letters, ink,
-                Align::right);
+    canvas.text(curve.y.empty() ? "–" : fmt::format("{:.3g}", curve.y.back()), {right, at.y}, letter_size,
+                ink, Align::right);
     at.y += row;
   }
   return at.y - corner.y;
@@ -86,8 +86,8 @@ void mark_best_epoch(const Plot& plot, int epoch) {
   const double x = plot.at(epoch, plot.y.low).x;
   plot.canvas.dashes({x, plot.area.y}, {x, plot.area.y + plot.area.height}, gray, 1);
   const bool late = x > plot.area.x + plot.area.width / 2;
-  plot.canvas.text(fmt::format("best epoch {}", epoch), {x + (late ? 4 : -4), plot.area.y - 7}, letters - 1,
-                   gray, late ? Align::right : Align::left);
+  plot.canvas.text(fmt::format("best epoch {}", epoch), {x + (late ? 4 : -4), plot.area.y - 7},
+                   letter_size - 1, gray, late ? Align::right : Align::left);
 }
 
 void draw_panel(Canvas& canvas, const cv::Rect2d& place, const PlotPanel& panel, const Axis& x,
@@ -96,11 +96,12 @@ void draw_panel(Canvas& canvas, const cv::Rect2d& place, const PlotPanel& panel,
   canvas.text(panel.title, {left, place.y + 20}, 11, ink, Align::left, true);
   const double top = 54 + draw_legend(canvas, {left, place.y + 44}, width, panel);
   const Plot plot{canvas, {left, place.y + top, width, place.height - 46 - top}, x, value_axis(panel)};
-  plot.draw_grid(letters);
+  plot.draw_grid(letter_size);
   std::string below = is_logarithmic(panel) ? x_name + "  (vertical scale logarithmic)" : x_name;
   if (!panel.note.empty()) below += "; " + panel.note;
-  canvas.text(shortened(below, place.width * Canvas::density, letters * Canvas::density),
-              {plot.area.x + plot.area.width / 2, place.y + place.height - 10}, letters, gray, Align::center);
+  canvas.text(shortened(below, place.width * Canvas::density, letter_size * Canvas::density),
+              {plot.area.x + plot.area.width / 2, place.y + place.height - 10}, letter_size, gray,
+              Align::center);
   for (const double epoch : panel.grew) {
     const double across = plot.at(epoch, plot.y.low).x;
     plot.canvas.line({across, plot.area.y}, {across, plot.area.y + plot.area.height}, {190, 198, 208}, 1);

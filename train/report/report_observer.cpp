@@ -6,7 +6,7 @@ namespace brightnet {
 namespace {
 
 /// An evaluation within an epoch has a row of its own.
-EpochSummary summary(const TrainingStatus& status, const Metrics* metrics, bool whole) {
+EpochSummary summary_of(const TrainingStatus& status, const Metrics* metrics, bool whole) {
   return {.epoch = status.epochs_done,
           .iteration = status.iteration,
           .input_height = status.evaluation_size.height,
@@ -53,11 +53,11 @@ void ReportObserver::step_done(const StepDone& event) {
 }
 
 void ReportObserver::evaluated(const Evaluated& event) {
-  if (event.within_epoch) report_->add_epoch(summary(event.status, &event.metrics, false));
+  if (event.within_epoch) report_->add_epoch(summary_of(event.status, &event.metrics, false));
 }
 
 void ReportObserver::epoch_ended(const EpochEnded& event) {
-  report_->add_epoch(summary(event.status, event.metrics, true));
+  report_->add_epoch(summary_of(event.status, event.metrics, true));
   point_losses_ = {};
   point_sums_ = {};
 }

@@ -12,8 +12,8 @@
 namespace brightnet {
 namespace {
 
-constexpr int side = 456, gap = 4, header = 30, margin = 12;
-const cv::Scalar paper(255, 255, 255), ink(45, 45, 45), gray(110, 110, 110);
+constexpr int side = 456, spacing = 4, header = 30, margin = 12;
+const cv::Scalar paper(255, 255, 255), dark(45, 45, 45), quiet(110, 110, 110);
 
 cv::Scalar verdict_color(Verdict verdict) {
   switch (verdict) {
@@ -117,14 +117,14 @@ cv::Mat picture_verdicts(const cv::Mat& image, const ImageRecord& record, std::s
   const double scale = static_cast<double>(left.cols) / image.cols;
   draw_boxes(left, labels(record, names, scale));
   draw_boxes(right, verdicts_drawn(record, boxes, verdicts, names, scale));
-  cv::Mat picture(header + left.rows, 2 * side + gap, CV_8UC3, paper);
+  cv::Mat picture(header + left.rows, 2 * side + spacing, CV_8UC3, paper);
   left.copyTo(picture(cv::Rect((side - left.cols) / 2, header, left.cols, left.rows)));
-  right.copyTo(picture(cv::Rect(side + gap + (side - right.cols) / 2, header, right.cols, right.rows)));
+  right.copyTo(picture(cv::Rect(side + spacing + (side - right.cols) / 2, header, right.cols, right.rows)));
   const std::string words = verdict_words(verdicts);
   const bool good = words == "all correct";
   const double right_width = text_width(words, 9.5, true);
   draw_text(picture, shortened(record.file.filename().string(), picture.cols - right_width - 40, 9.5),
-            {2, header / 2.0}, 9.5, ink);
+            {2, header / 2.0}, 9.5, dark);
   draw_text(picture, words, {picture.cols - right_width - 2, header / 2.0}, 9.5,
             verdict_color(good ? Verdict::correct : Verdict::missed), true);
   return picture;
@@ -132,7 +132,7 @@ cv::Mat picture_verdicts(const cv::Mat& image, const ImageRecord& record, std::s
 
 cv::Mat verdict_sheet(const std::vector<cv::Mat>& pictures, const VerdictOptions& options) {
   constexpr int columns = 2, legend = 52, between = 18;
-  const int width = 2 * side + gap;
+  const int width = 2 * side + spacing;
   std::vector<int> heights;
   for (size_t i = 0; i < pictures.size(); ++i) {
     if (i % columns == 0) heights.push_back(0);
@@ -153,7 +153,7 @@ cv::Mat verdict_sheet(const std::vector<cv::Mat>& pictures, const VerdictOptions
       fmt::format("left: the labels; right: detections of confidence ≥ {:.3f}, judged at IoU ≥ {:.2f}; the "
                   "worst images come first",
                   options.score, options.iou),
-      {static_cast<double>(margin), 17}, 9.5, ink);
+      {static_cast<double>(margin), 17}, 9.5, dark);
   double x = margin;
   for (const auto& [verdict, words] :
        {std::pair(Verdict::correct, "correct"), std::pair(Verdict::missed, "missed object"),
@@ -162,7 +162,7 @@ cv::Mat verdict_sheet(const std::vector<cv::Mat>& pictures, const VerdictOptions
     const cv::Rect mark(static_cast<int>(x), 33, 16, 10);
     draw_boxes(sheet,
                std::vector<DrawnBox>{{mark, verdict_color(verdict), "", verdict == Verdict::missed, true}});
-    draw_text(sheet, words, {x + 24, 38}, 9, gray);
+    draw_text(sheet, words, {x + 24, 38}, 9, quiet);
     x += 24 + text_width(words, 9) + 26;
   }
   return sheet;

@@ -15,7 +15,7 @@
 namespace brightnet {
 namespace {
 
-constexpr const char* format_name = "brightnet state";
+constexpr const char* state_format = "brightnet state";
 constexpr const char* checksum_key = "checksum";
 
 // JSON stores each double as the shortest text that reads back as the same number.
@@ -179,7 +179,7 @@ RunState read_metadata(const SafetensorsReader& reader) {
 
 RunState checked_metadata(const SafetensorsReader& reader) {
   const std::string file = reader.file().string();
-  if (reader.metadata("format") != format_name)
+  if (reader.metadata("format") != state_format)
     throw InputError("this is not the state of a run", file, "Name the run's folder.");
   try {
     return read_metadata(reader);
@@ -221,7 +221,7 @@ void save_state(const std::filesystem::path& file, const RunState& state,
     entries.push_back({array.name, {static_cast<int64_t>(array.count)}, values.data()});
     hashes[array.name] = hash_of(values);
   }
-  std::map<std::string, std::string> metadata{{"format", format_name},
+  std::map<std::string, std::string> metadata{{"format", state_format},
                                               {"layout", state.layout},
                                               {"threads", std::to_string(state.threads)},
                                               {"progress", to_json(state.progress).dump()}};
