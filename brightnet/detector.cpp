@@ -32,6 +32,7 @@ void check(const DetectorOptions& options) {
   const auto refuse = [](const std::string& what) { throw InputError(what, "DetectorOptions"); };
   if (!(options.confidence >= 0 && options.confidence <= 1)) refuse("confidence must be from 0 to 1");
   if (!(options.nms <= 1)) refuse("nms must be an IoU of at most 1, or negative for the usual one");
+  if (options.max_objects < 0) refuse("max_objects must be at least 1, or 0 for no limit");
   if (options.batch < 1) refuse("batch must be at least 1");
   if (options.height < 0 || options.width < 0 || (options.height == 0) != (options.width == 0))
     refuse("height and width must both be given, or both be 0");

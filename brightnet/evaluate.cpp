@@ -33,6 +33,10 @@ Scores scores_of(const Metrics& metrics) {
 
 Scores evaluate(const Weights& weights, const std::string& data, const EvaluationOptions& options) {
   if (options.batch < 1) throw InputError("the batch must be at least 1", "EvaluationOptions::batch");
+  if (options.height < 0 || options.width < 0 || (options.height == 0) != (options.width == 0)) {
+    throw InputError("height and width must both be above 0, or both be 0 for those of the weights",
+                     "EvaluationOptions::height");
+  }
   Configuration configuration = configuration_at(data, options.settings);
   if (options.device.precision != "auto") configuration.precision = options.device.precision;
   const WeightsReportOptions report{.run = configuration,

@@ -22,7 +22,16 @@ std::string description(const OnnxTensor& tensor) {
 
 OnnxOptions onnx_options(const OnnxExportOptions& options) {
   const auto heads = enum_value<OnnxHeads>(options.heads);
-  if (!heads) throw InputError("there are no heads '" + options.heads + "'", "OnnxExportOptions::heads");
+  const auto refuse = [](const std::string& what, const char* option) {
+    throw InputError(what, std::string("OnnxExportOptions::") + option);
+  };
+  const auto is_share = [](float value) { return value >= 0 && value <= 1; };
+  if (!heads) refuse("there are no heads '" + options.heads + "'", "heads");
+  if (options.batch < 0) refuse("a batch must be at least 1, or 0 for a dynamic one", "batch");
+  if (options.height < 0 || options.width < 0 || (options.height == 0) != (options.width == 0))
+    refuse("height and width must both be above 0, or both be 0 for those of the weights", "height");
+  if (!is_share(options.confidence)) refuse("confidence must be from 0 to 1", "confidence");
+  if (!is_share(options.nms)) refuse("nms must be an IoU from 0 to 1", "nms");
   OnnxOptions onnx{.heads = *heads,
                    .batch = options.batch,
                    .opset = options.opset,

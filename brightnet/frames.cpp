@@ -1,5 +1,6 @@
 #include "brightnet/frames.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <opencv2/imgcodecs.hpp>
@@ -20,6 +21,23 @@ Picture picture_of(const cv::Mat& rgb) {
   return {.pixels = {kept, kept->data}, .height = kept->rows, .width = kept->cols};
 }
 
+/// Throws InputError for numbers without a meaning.
+SourceOptions source_options(const FrameOptions& options) {
+  if (options.frames < 0 || options.every < 1)
+    throw InputError("frames must be at least 0, and every at least 1", "FrameOptions");
+  return {.frames = options.frames, .every = options.every, .max_pixels = options.max_pixels};
+}
+
+/// Throws InputError for options that have no effect on this source.
+void refuse_idle(const FrameOptions& options, const Source& source, const std::string& name) {
+  const auto& files = source.files();
+  if (source.live() || std::any_of(files.begin(), files.end(), is_video_name)) return;
+  if (options.frames > 0 || options.every > 1) {
+    throw InputError("frames and every are for videos, cameras and streams, and there is none in it", name,
+                     "Leave them out.");
+  }
+}
+
 /// The image as RGB, in memory of its own. Throws InputError for one without pixels.
 cv::Mat copy_of(const Image& image) {
   const PixelImage pixels = pixels_of(image);
@@ -38,10 +56,11 @@ class Frames::Implementation {
  public:
   Implementation(const Weights& weights, const std::string& source, const FrameOptions& options)
       : weights_(weights),
-        source_(open_source(
-            source, {.frames = options.frames, .every = options.every, .max_pixels = options.max_pixels})),
+        source_(open_source(source, source_options(options))),
         // A folder, a pattern or a list may contain a single image too.
-        is_image_(source_->files().size() == 1 && source_->files()[0] == source && !is_video_name(source)) {}
+        is_image_(source_->files().size() == 1 && source_->files()[0] == source && !is_video_name(source)) {
+    refuse_idle(options, *source_, source);
+  }
 
   bool is_image() const { return is_image_; }
   bool live() const { return source_->live(); }

@@ -34,7 +34,7 @@ class BRIGHTNET_PUBLIC Frames {
  public:
   /// Opens an image, a video, a folder, a pattern, a list (.txt), a camera's number or a stream's address. Images are decoded
   /// as the network of these weights takes them, since imported ones expect darknet's decoder. Throws InputError when there is
-  /// nothing in the source.
+  /// nothing in the source, and for options that have no effect on it.
   Frames(const Weights& weights, const std::string& source, const FrameOptions& options = {});
   ~Frames();
   Frames(Frames&&) noexcept;

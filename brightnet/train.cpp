@@ -1,5 +1,7 @@
 #include "brightnet/train.h"
 
+#include <atomic>
+
 #include "brightnet/scores.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -56,13 +58,25 @@ class HostObserver : public TrainingObserver {
   const std::filesystem::path& folder_;
 };
 
-/// The run's train.log has the messages of one run and no later ones.
+/// The run's train.log has the messages of one run and no later ones. Throws InputError while another run has it.
 class LogOfOneRun {
  public:
-  LogOfOneRun() { keep_messages(); }
-  ~LogOfOneRun() { end_log_file(); }
+  LogOfOneRun() {
+    if (taken_.exchange(true)) {
+      throw InputError("a training is running in this process, and its log would have the messages of both",
+                       "", "Wait for its end, or train in another process.");
+    }
+    keep_messages();
+  }
+  ~LogOfOneRun() {
+    end_log_file();
+    taken_ = false;
+  }
   LogOfOneRun(const LogOfOneRun&) = delete;
   LogOfOneRun& operator=(const LogOfOneRun&) = delete;
+
+ private:
+  static inline std::atomic<bool> taken_ = false;
 };
 
 /// With what the options say besides.

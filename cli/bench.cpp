@@ -73,7 +73,8 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_option("--classes", options.classes, "number of classes; the file's if not given")
       ->check(at_least(1));
   command->add_option("--workers", options.workers, "with --data: number of loader threads")
-      ->check(at_least(0));
+      ->check(at_least(0))
+      ->needs(data);
   command->add_option("--seconds", options.seconds, "measuring time for each precision, in seconds")
       ->check(above_zero());
   take_json(*command, arguments->json, "the results as JSON");

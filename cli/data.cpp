@@ -79,6 +79,7 @@ void add_check(CLI::App& data, Action& action) {
   const auto arguments = examine_arguments(*command);
   command->callback([=, &action] {
     action = [arguments] {
+      check_answer(arguments->json, "classes");
       const DataCheck check = check_data(arguments->run);
       print_answer(arguments->json, check.answer);
       return static_cast<int>(check.usable ? ExitCode::done : ExitCode::input);
@@ -92,8 +93,8 @@ void add_stats(CLI::App& data, Action& action) {
   command->add_option("--split", arguments->split, "train, val or test")->check(CLI::IsMember(split_names()));
   command->callback([=, &action] {
     action = [arguments] {
-      print_answer(arguments->json, count_data(arguments->run, arguments->split));
-      return 0;
+      return answer(arguments->json, "background",
+                    [&] { return count_data(arguments->run, arguments->split); });
     };
   });
 }
@@ -108,9 +109,9 @@ void add_anchors(CLI::App& data, Action& action) {
   take_size(*command, arguments->height, arguments->width, "the input in pixels; train.size if not given");
   command->callback([=, &action] {
     action = [arguments] {
-      print_answer(arguments->json,
-                   fit_anchors(arguments->run, arguments->anchors, arguments->height, arguments->width));
-      return 0;
+      return answer(arguments->json, "anchors", [&] {
+        return fit_anchors(arguments->run, arguments->anchors, arguments->height, arguments->width);
+      });
     };
   });
 }

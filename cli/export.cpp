@@ -266,8 +266,11 @@ void add_export(CLI::App& app, Action& action) {
               "values of the .weights. kept: unchanged to the bit; scaled: OpenCV and darknet compute the "
               "same (default: kept for weights imported from darknet, else scaled)")
           ->check(CLI::IsMember(darknet_numbers()));
-  command->add_option("--describe", arguments->describe, "print the metadata of an exported ONNX file")
-      ->type_name("FILE.onnx");
+  auto* describe =
+      command->add_option("--describe", arguments->describe, "print the metadata of an exported ONNX file");
+  describe->type_name("FILE.onnx");
+  for (const char* option : {"--weights", "--format", "--for", "--out"})
+    describe->excludes(command->get_option(option));
   command->callback([=, &action] {
     for (const auto* option : onnx) {
       if (*option) arguments->onnx_only.push_back(option->get_name());

@@ -26,8 +26,9 @@ void add_models(CLI::App& app, Action& action) {
   auto* command =
       app.add_subcommand("models", "list the models that can be named, and weights published for them");
   const auto arguments = std::make_shared<ModelsArguments>();
-  command->add_flag("--names", arguments->names, "print the names alone, one a line");
+  auto* names = command->add_flag("--names", arguments->names, "print the names alone, one a line");
   take_json(*command, arguments->json, "JSON");
+  names->excludes(command->get_option("--json"));
   command->callback([=, &action] { action = [arguments] { return list_models(*arguments); }; });
 }
 

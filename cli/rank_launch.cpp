@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <iterator>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,16 +63,18 @@ RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std:
   const pid_t child = start_process(words, "--ranks", before);
   launcher = child;
   asked = 0;
-  // Signals ignored at program start (nohup) stay ignored.
-  for (const int signal : passed_on) {
-    if (std::signal(signal, pass_on) == SIG_IGN) std::signal(signal, SIG_IGN);
+  // Signals ignored at program start (nohup) stay ignored, also by the ranks of a restart.
+  struct sigaction actions[std::size(passed_on)];
+  for (size_t i = 0; i < std::size(passed_on); ++i) {
+    ::sigaction(passed_on[i], nullptr, &actions[i]);
+    if (actions[i].sa_handler != SIG_IGN) std::signal(passed_on[i], pass_on);
   }
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
 
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  for (const int signal : passed_on) std::signal(signal, SIG_DFL);
+  for (size_t i = 0; i < std::size(passed_on); ++i) ::sigaction(passed_on[i], &actions[i], nullptr);
   const int code = exit_code_of(status);
   if (code == 127 && ranks > 1) {
     throw InputError(

@@ -69,6 +69,13 @@ void add_search_options(CLI::App& command, TuneArguments& arguments) {
   command.add_flag("--list-keys", arguments.list_keys, "list the values that can be searched");
 }
 
+/// One of the two ways does not take the other's options, or it would leave them out without a word.
+void separate(CLI::App& command, CLI::Option& find_rate) {
+  for (const char* option : {"--resume", "--trials", "--minutes", "--epochs", "--keys", "--seed", "--jobs"})
+    find_rate.excludes(command.get_option(option));
+  command.get_option("--steps")->needs(&find_rate);
+}
+
 }  // namespace
 
 void add_tune(CLI::App& app, Action& action) {
@@ -80,11 +87,12 @@ void add_tune(CLI::App& app, Action& action) {
   take_data(*command, options.run.data);
   take_input(*command, arguments->options.run);
   add_search_options(*command, *arguments);
-  command->add_flag("--find-rate", arguments->find_rate,
-                    "instead, find a learning rate by a few steps at growing rates");
+  auto* find_rate = command->add_flag("--find-rate", arguments->find_rate,
+                                      "instead, find a learning rate by a few steps at growing rates");
   command->add_option("--steps", arguments->steps, "steps of --find-rate; 150 if not given")
       ->type_name("N")
       ->check(within(20, 10000));
+  separate(*command, *find_rate);
   command
       ->add_option("--out", options.folder,
                    "folder of the results; runs/NAME-tune or runs/NAME-rate if not given")

@@ -1,6 +1,10 @@
 // Data sets: checked, and as the batches of a training.
 #include "brightnet/data.h"
 
+#include <algorithm>
+#include <mutex>
+
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -13,34 +17,39 @@ namespace {
 
 struct OwnedBatches {
   Owned<TrainingBatches> batches;
+  std::mutex mutex = {};  ///< threads of Python may share an iterator; locked without the GIL
 };
 
 /// The images (n × height × width × channels), their objects (m × 6: image, class, x, y, w, h), epoch and step, or None after
 /// the last.
-nb::object next_of(TrainingBatches& batches) {
-  const TrainingBatch* batch = nullptr;
+nb::object next_of(OwnedBatches& owned) {
+  TrainingBatch batch;
   std::shared_ptr<uint8_t> pixels;
   {
     const LibraryCall call;
-    batch = batches.next();
-    if (batch) pixels = batches.keep_pixels();
+    const std::lock_guard lock(owned.mutex);
+    const TrainingBatch* const next = owned.batches->next();
+    if (next) {
+      batch = *next;
+      pixels = owned.batches->keep_pixels();
+    }
   }
-  if (!batch) return nb::none();
+  if (!pixels) return nb::none();
   std::vector<float> targets;
-  for (const TrainingBatch::Truth& truth : batch->truths) {
+  for (const TrainingBatch::Truth& truth : batch.truths) {
     targets.insert(targets.end(), {static_cast<float>(truth.image), static_cast<float>(truth.class_id),
                                    truth.x, truth.y, truth.w, truth.h});
   }
   const auto sized = [](int value) { return static_cast<size_t>(value); };
-  return nb::make_tuple(array_of(pixels, {sized(batch->count), sized(batch->height), sized(batch->width),
-                                          sized(batch->channels)}),
-                        array_of(std::move(targets), {batch->truths.size(), 6}), batch->epoch, batch->step);
+  return nb::make_tuple(
+      array_of(pixels, {sized(batch.count), sized(batch.height), sized(batch.width), sized(batch.channels)}),
+      array_of(std::move(targets), {batch.truths.size(), 6}), batch.epoch, batch.step);
 }
 
 nb::tuple checked(const Configuration& data) {
   DataCheck check;
   CallingThread().run([&] { check = check_data(data); }, [] {});
-  return nb::make_tuple(check.usable, check.answer.text, check.answer.json);
+  return nb::make_tuple(check.usable, text_of(check.answer.text), text_of(check.answer.json));
 }
 
 }  // namespace
@@ -48,29 +57,30 @@ nb::tuple checked(const Configuration& data) {
 void add_data(nb::module_& m) {
   m.def(
       "check_data",
-      [](const std::string& data, const std::vector<std::string>& settings) {
-        return checked({.config = data, .settings = settings});
+      [](const std::filesystem::path& data, const std::vector<std::string>& settings) {
+        return checked({.config = data.string(), .settings = settings});
       },
       nb::arg("data"), nb::arg("settings"));
   nb::class_<OwnedBatches>(m, "TrainingBatches")
       .def(
           "__init__",
-          [](OwnedBatches* self, const std::string& data, const std::vector<std::string>& settings, int batch,
-             std::pair<int, int> size, uint64_t epochs) {
+          [](OwnedBatches* self, const std::filesystem::path& data, const std::vector<std::string>& settings,
+             int batch, std::pair<int, int> size, int64_t epochs) {
             Owned<TrainingBatches> made;
             {
               const LibraryCall call;
-              made.reset(new TrainingBatches({.data = data,
-                                              .settings = settings,
-                                              .batch = batch,
-                                              .height = size.first,
-                                              .width = size.second,
-                                              .epochs = epochs}));
+              made.reset(
+                  new TrainingBatches({.data = data.string(),
+                                       .settings = settings,
+                                       .batch = batch,
+                                       .height = size.first,
+                                       .width = size.second,
+                                       .epochs = static_cast<uint64_t>(std::max<int64_t>(epochs, 0))}));
             }
             new (self) OwnedBatches{std::move(made)};
           },
           nb::arg("data"), nb::arg("settings"), nb::arg("batch"), nb::arg("size"), nb::arg("epochs"))
-      .def("next", [](OwnedBatches& self) { return next_of(*self.batches); })
+      .def("next", [](OwnedBatches& self) { return next_of(self); })
       .def_prop_ro("classes", [](const OwnedBatches& self) { return self.batches->classes(); })
       .def_prop_ro("steps_per_epoch",
                    [](const OwnedBatches& self) { return self.batches->steps_per_epoch(); });

@@ -83,7 +83,7 @@ nb::object next_of(Frames& frames) {
   if (!picture.pixels) return nb::none();
   const nb::object pixels = array_of(
       picture.pixels, {static_cast<size_t>(picture.height), static_cast<size_t>(picture.width), size_t{3}});
-  return nb::make_tuple(pixels, picture.file, picture.number);
+  return nb::make_tuple(pixels, path_text(picture.file), picture.number);
 }
 
 struct OwnedDetector {
@@ -153,11 +153,12 @@ void add_detector(nb::module_& m) {
   nb::class_<OwnedFrames>(m, "Frames")
       .def(
           "__init__",
-          [](OwnedFrames* self, const Weights& weights, const std::string& source, int frames, int every) {
+          [](OwnedFrames* self, const Weights& weights, const std::filesystem::path& source, int frames,
+             int every) {
             Owned<Frames> made;
             {
               const LibraryCall call;
-              made.reset(new Frames(weights, source, {.frames = frames, .every = every}));
+              made.reset(new Frames(weights, source.string(), {.frames = frames, .every = every}));
             }
             new (self) OwnedFrames{std::move(made)};
           },

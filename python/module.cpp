@@ -46,7 +46,7 @@ void set_log_handler(const nb::object& handler) {
     sink = [kept](LogLevel level, std::string_view message) {
       const nb::gil_scoped_acquire gil;
       try {
-        nb::handle{kept}(number_of(level), nb::str(message.data(), message.size()));
+        nb::handle{kept}(number_of(level), text_of(message));
       } catch (nb::python_error& error) {
         if (error.matches(PyExc_KeyboardInterrupt))
           PyErr_SetInterrupt();  // is raised where somebody can take it
@@ -55,11 +55,46 @@ void set_log_handler(const nb::object& handler) {
       }
     };
   }
-  const nb::gil_scoped_release released;
+  const ReleasedGil released;
   set_log_sink(std::move(sink));
 }
 
+/// The classes of the library's exceptions in Python; they live as long as the module.
+struct ErrorClasses {
+  PyObject *any = nullptr, *input = nullptr, *device = nullptr;
+};
+ErrorClasses error_classes;
+
+/// nanobind's own translation would make a UnicodeDecodeError of a message about a file whose name is not UTF-8.
+void raise(const std::exception_ptr& thrown, void*) {
+  const auto raise_as = [](PyObject* kind, const Error& error) {
+    PyErr_SetObject(kind, text_of(error.what()).ptr());
+  };
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const InputError& error) {
+    raise_as(error_classes.input, error);
+  } catch (const DeviceError& error) {
+    raise_as(error_classes.device, error);
+  } catch (const Error& error) {
+    raise_as(error_classes.any, error);
+  }
+}
+
+nb::str stolen(PyObject* made) {
+  if (!made) throw nb::python_error();
+  return nb::steal<nb::str>(made);
+}
+
 }  // namespace
+
+nb::str text_of(std::string_view text) {
+  return stolen(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
+nb::str path_text(const std::string& path) {
+  return stolen(PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
+}
 
 bool was_forked() {
   const pid_t known = user;
@@ -98,7 +133,7 @@ void CallingThread::run(const std::function<void()>& work, const std::function<v
   for (bool going = true; going;) {
     const std::function<void()>* asked = nullptr;
     {
-      const nb::gil_scoped_release released;
+      const ReleasedGil released;
       std::unique_lock lock(mutex_);
       // Signals are looked for so often.
       changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return done_ || asked_; });
@@ -107,7 +142,7 @@ void CallingThread::run(const std::function<void()>& work, const std::function<v
     }
     if (asked) {
       attend(*asked, stop);
-      const nb::gil_scoped_release released;
+      const ReleasedGil released;
       const std::lock_guard lock(mutex_);
       asked_ = nullptr;
       changed_.notify_all();
@@ -119,7 +154,7 @@ void CallingThread::run(const std::function<void()>& work, const std::function<v
         stop);
   }
   {
-    const nb::gil_scoped_release released;
+    const ReleasedGil released;
     worker.join();
   }
   if (failed) std::rethrow_exception(failed);
@@ -170,10 +205,12 @@ NB_MODULE(_brightnet, m) {
 
   const nb::object error = nb::exception<Error>(m, "Error", PyExc_RuntimeError);
   error.attr("__doc__") = "What a user can mend: what happened, where, and what to do.";
-  nb::exception<InputError>(m, "InputError", error.ptr()).attr("__doc__") =
-      "Arguments, configurations, data or weights that cannot be used as they are.";
-  nb::exception<DeviceError>(m, "DeviceError", error.ptr()).attr("__doc__") =
-      "The device asked for cannot be used.";
+  const nb::object input = nb::exception<InputError>(m, "InputError", error.ptr());
+  input.attr("__doc__") = "Arguments, configurations, data or weights that cannot be used as they are.";
+  const nb::object device = nb::exception<DeviceError>(m, "DeviceError", error.ptr());
+  device.attr("__doc__") = "The device asked for cannot be used.";
+  error_classes = {error.ptr(), input.ptr(), device.ptr()};
+  nb::register_exception_translator(raise);
 
   m.def("set_log_handler", &set_log_handler, nb::arg("handler").none());
   m.def("config_keys", [] {
@@ -181,7 +218,7 @@ NB_MODULE(_brightnet, m) {
     return config_keys();
   });
   m.def("limit_image_threads", [] {
-    const nb::gil_scoped_release released;
+    const ReleasedGil released;
     limit_image_threads();
   });
   m.def("describe_models", [] {
@@ -190,17 +227,19 @@ NB_MODULE(_brightnet, m) {
   });
   m.def(
       "plan_memory",
-      [](const std::string& model, const std::string& data, const std::vector<std::string>& settings,
-         const std::string& device, const std::string& precision, int batch, int classes,
-         std::pair<int, int> size, const std::string& device_memory) {
-        MemoryOptions options{
-            .run = {.config = model, .data = data, .settings = settings, .precision = precision},
-            .device = device,
-            .batch = batch,
-            .classes = classes,
-            .height = size.first,
-            .width = size.second,
-            .device_memory = device_memory};
+      [](const std::filesystem::path& model, const std::filesystem::path& data,
+         const std::vector<std::string>& settings, const std::string& device, const std::string& precision,
+         int batch, int classes, std::pair<int, int> size, const std::string& device_memory) {
+        MemoryOptions options{.run = {.config = model.string(),
+                                      .data = data.string(),
+                                      .settings = settings,
+                                      .precision = precision},
+                              .device = device,
+                              .batch = batch,
+                              .classes = classes,
+                              .height = size.first,
+                              .width = size.second,
+                              .device_memory = device_memory};
         return done_beside<std::string>([&] { return plan_memory(options).json; });
       },
       nb::arg("model"), nb::arg("data"), nb::arg("settings"), nb::arg("device"), nb::arg("precision"),
@@ -240,14 +279,14 @@ NB_MODULE(_brightnet, m) {
       "prune",
       [](const std::filesystem::path& weights, const std::filesystem::path& cfg,
          const std::filesystem::path& names, const std::filesystem::path& out, double keep,
-         const std::string& by, const std::string& data, int multiple, bool replace) {
+         const std::string& by, const std::filesystem::path& data, int multiple, bool replace) {
         const PruningOptions options{.weights = {weights, cfg, names, {}},
                                      .out = out,
                                      .replace = replace,
                                      .keep = keep,
                                      .by = by,
                                      .multiple = multiple,
-                                     .data = data};
+                                     .data = data.string()};
         const auto made = done_beside<PrunedNetwork>([&] { return prune(options); });
         return nb::make_tuple(made.answer.json, made.model, made.weights);
       },

@@ -10,6 +10,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <unistd.h>
 
 #include "brightnet/detector.h"
 #include "brightnet/evaluate.h"
@@ -19,6 +20,26 @@
 namespace brightnet::python {
 
 namespace nb = nanobind;
+
+/// Without the GIL, which it takes again at its end. Python ends a daemon thread that asks for the GIL while the interpreter
+/// finishes, by an unwinding that no destructor lets through: the process would abort. Such a thread sleeps instead until the
+/// process ends, as it does from Python 3.14 on.
+class __attribute__((visibility("hidden"))) ReleasedGil {
+ public:
+  ReleasedGil() : state_(PyEval_SaveThread()) {}
+  ~ReleasedGil() {
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (...) {
+      for (;;) ::pause();
+    }
+  }
+  ReleasedGil(const ReleasedGil&) = delete;
+  ReleasedGil& operator=(const ReleasedGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
 
 /// What comes before every call of the library: the calling thread computes with the processors that the process was given.
 /// Throws InputError in a process that was forked from one that has used the library: its threads are not in this one.
@@ -31,7 +52,7 @@ class __attribute__((visibility("hidden"))) LibraryCall {
   LibraryCall() { begin_call(); }
 
  private:
-  nb::gil_scoped_release released_;
+  ReleasedGil released_;
 };
 
 /// Destroys an object of the library without the GIL, since its threads may wait for it to log their last words. In a forked
@@ -40,7 +61,7 @@ struct DeleteWithoutGil {
   template <typename Object>
   void operator()(Object* object) const {
     if (was_forked()) return;
-    const nb::gil_scoped_release released;
+    const ReleasedGil released;
     delete object;
   }
 };
@@ -59,7 +80,6 @@ class CallingThread {
 
  private:
   void attend(const std::function<void()>& call, const std::function<void()>& stop);
-  bool wait(std::unique_lock<std::mutex>& lock);
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -67,6 +87,12 @@ class CallingThread {
   bool done_ = false;
   std::exception_ptr raised_;
 };
+
+/// Text for people; what of it is not UTF-8, as a file's name may be, is written as "\\xe9".
+nb::str text_of(std::string_view text);
+
+/// A path or a source as Python has it: os.fsencode() gives the same bytes again.
+nb::str path_text(const std::string& path);
 
 /// The scores by the names that the JSON of `eval` has.
 nb::dict dict_of(const Scores& scores);

@@ -151,23 +151,24 @@ nb::dict evaluate_weights(const Weights& weights, const std::string& data, Evalu
 void add_training(nb::module_& m) {
   m.def(
       "train",
-      [](const std::string& config, const std::string& model, const std::string& data,
-         const std::vector<std::string>& settings, const std::string& fold, const std::string& precision,
-         int64_t epochs, const std::string& size, int batch, const std::string& weights,
-         const std::string& weights_cfg, bool weights_partial, bool resume,
-         const std::filesystem::path& folder, const std::filesystem::path& out, const std::string& device,
-         bool no_graph, const nb::callable& tell) {
-        return train_model({.run = {config, model, data, settings, fold, precision, size, batch},
-                            .epochs = epochs,
-                            .weights = weights,
-                            .weights_cfg = weights_cfg,
-                            .weights_partial = weights_partial,
-                            .resume = resume,
-                            .folder = folder,
-                            .out = out,
-                            .device = device,
-                            .no_graph = no_graph},
-                           tell);
+      [](const std::filesystem::path& config, const std::filesystem::path& model,
+         const std::filesystem::path& data, const std::vector<std::string>& settings, const std::string& fold,
+         const std::string& precision, int64_t epochs, const std::string& size, int batch,
+         const std::filesystem::path& weights, const std::filesystem::path& weights_cfg, bool weights_partial,
+         bool resume, const std::filesystem::path& folder, const std::filesystem::path& out,
+         const std::string& device, bool no_graph, const nb::callable& tell) {
+        return train_model(
+            {.run = {config.string(), model.string(), data.string(), settings, fold, precision, size, batch},
+             .epochs = epochs,
+             .weights = weights.string(),
+             .weights_cfg = weights_cfg.string(),
+             .weights_partial = weights_partial,
+             .resume = resume,
+             .folder = folder,
+             .out = out,
+             .device = device,
+             .no_graph = no_graph},
+            tell);
       },
       nb::arg("config"), nb::arg("model"), nb::arg("data"), nb::arg("settings"), nb::arg("fold"),
       nb::arg("precision"), nb::arg("epochs"), nb::arg("size"), nb::arg("batch"), nb::arg("weights"),
@@ -175,10 +176,10 @@ void add_training(nb::module_& m) {
       nb::arg("out"), nb::arg("device"), nb::arg("no_graph"), nb::arg("tell"));
   m.def(
       "evaluate",
-      [](const Weights& weights, const std::string& data, const std::string& split,
+      [](const Weights& weights, const std::filesystem::path& data, const std::string& split,
          const std::vector<std::string>& settings, const std::string& device, const std::string& precision,
          int batch, std::pair<int, int> size) {
-        return evaluate_weights(weights, data,
+        return evaluate_weights(weights, data.string(),
                                 {.device = {device, precision},
                                  .split = split,
                                  .settings = settings,

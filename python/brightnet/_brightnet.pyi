@@ -49,7 +49,7 @@ class Detector:
     ) -> list[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]]: ...
 
 class Frames:
-    def __init__(self, weights: Weights, source: str, frames: int, every: int) -> None: ...
+    def __init__(self, weights: Weights, source: str | PathLike[str], frames: int, every: int) -> None: ...
     @property
     def is_image(self) -> bool: ...
     @property
@@ -57,7 +57,9 @@ class Frames:
     def next(self) -> tuple[NDArray[np.uint8], str, int] | None: ...
 
 class TrainingBatches:
-    def __init__(self, data: str, settings: list[str], batch: int, size: tuple[int, int], epochs: int) -> None: ...
+    def __init__(
+        self, data: str | PathLike[str], settings: list[str], batch: int, size: tuple[int, int], epochs: int
+    ) -> None: ...
     def next(self) -> tuple[NDArray[np.uint8], NDArray[np.float32], int, int] | None: ...
     @property
     def classes(self) -> list[str]: ...
@@ -69,8 +71,8 @@ def limit_image_threads() -> None: ...
 def config_keys() -> list[str]: ...
 def describe_models() -> str: ...
 def plan_memory(
-    model: str,
-    data: str,
+    model: str | PathLike[str],
+    data: str | PathLike[str],
     settings: list[str],
     device: str,
     precision: str,
@@ -102,7 +104,7 @@ def prune(
     out: str | PathLike[str],
     keep: float,
     by: str,
-    data: str,
+    data: str | PathLike[str],
     multiple: int,
     replace: bool,
 ) -> tuple[str, pathlib.Path, pathlib.Path]: ...
@@ -114,30 +116,30 @@ def draw_objects(
     names: list[str],
 ) -> NDArray[np.uint8]: ...
 def encode_png(image: NDArray[np.uint8]) -> bytes: ...
-def check_data(data: str, settings: list[str]) -> tuple[bool, str, str]: ...
+def check_data(data: str | PathLike[str], settings: list[str]) -> tuple[bool, str, str]: ...
 def train(
-    config: str,
-    model: str,
-    data: str,
+    config: str | PathLike[str],
+    model: str | PathLike[str],
+    data: str | PathLike[str],
     settings: list[str],
     fold: str,
     precision: str,
     epochs: int,
     size: str,
     batch: int,
-    weights: str,
-    weights_cfg: str,
+    weights: str | PathLike[str],
+    weights_cfg: str | PathLike[str],
     weights_partial: bool,
     resume: bool,
-    folder: str,
-    out: str,
+    folder: str | PathLike[str],
+    out: str | PathLike[str],
     device: str,
     no_graph: bool,
     tell: Callable[[str, Any], bool],
 ) -> dict[str, Any]: ...
 def evaluate(
     weights: Weights,
-    data: str,
+    data: str | PathLike[str],
     split: str,
     settings: list[str],
     device: str,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 import os
 from collections.abc import Iterator
@@ -42,11 +41,32 @@ class Batch:
     step: int
 
 
+class _Batches:
+    """Threads may share it: each batch comes to one of them. Nothing here holds a batch while the next one is made."""
+
+    def __init__(self, batches: _brightnet.TrainingBatches) -> None:
+        self._batches = batches
+
+    def __iter__(self) -> _Batches:
+        return self
+
+    def __next__(self) -> Batch:
+        made = self._batches.next()
+        if made is None:
+            raise StopIteration
+        return Batch(*made)
+
+
+#: Of a configuration, where they are what Dataset has keywords for.
+_KEYWORDS = {"train.batch": "batch", "train.size": "size", "train.epochs": "epochs"}
+
+
 class Dataset:
     """The augmented batches that `brightnet train` would train on with the same seed, for other trainers too.
 
     ``data`` is what train() takes, ``size`` one number or (height, width) of the images. Values of the configuration are given
-    by their keys: ``**{"augment.mosaic": 0, "train.seed": 3, "loader.workers": 4}``. Threads prepare the batches ahead, without
+    by their keys: ``**{"augment.mosaic": 0, "train.seed": 3, "loader.workers": 4}``. What train() chooses by itself is not chosen
+    here: without "augment.mosaic_off" the last tenth of the epochs has no mosaics. Threads prepare the batches ahead, without
     the GIL. Iterating gives all epochs, one after the other, and iterating again the same ones once more.
 
     ``for batch in dataset: images = torch.from_dlpack(batch.images)``
@@ -63,6 +83,8 @@ class Dataset:
         **settings: object,
     ) -> None:
         assignments = _options.settings(Dataset.__init__, settings)
+        for key in settings.keys() & _KEYWORDS.keys():
+            raise _brightnet.InputError(f"Dataset() has a keyword for {key}: give {_KEYWORDS[key]} instead.")
         self._options = (os.fspath(data), assignments, batch, _options.sides(size), epochs)
         first = _brightnet.TrainingBatches(*self._options)
         self._first: _brightnet.TrainingBatches | None = first
@@ -77,5 +99,4 @@ class Dataset:
 
     def __iter__(self) -> Iterator[Batch]:
         batches, self._first = self._first or _brightnet.TrainingBatches(*self._options), None
-        # Nothing here holds a batch while the next one is made.
-        return itertools.starmap(Batch, iter(batches.next, None))
+        return _Batches(batches)

@@ -34,7 +34,7 @@ def _pixels(image: Any) -> NDArray[np.uint8]:
             f"an image of Pillow has the mode {image.mode}, more than 8 bits a pixel. Give the path of its file, or an array of "
             "uint8 with the values that you want."
         )
-    if image.mode in ("RGB", "L"):
+    if image.mode == "L" or (image.mode == "RGB" and "transparency" not in image.info):
         return np.asarray(image)
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         rgba = np.asarray(image.convert("RGBA")).astype(np.uint16)
@@ -131,6 +131,9 @@ class Detector:
         batch: int = 1,
         classes: Sequence[str | int] = (),
     ) -> None:
+        if nms is not None and nms < 0:
+            raise _brightnet.InputError(f"nms is {nms} and must be from 0 to 1.")
+        _options.natural(max_objects=max_objects)
         self.weights = open_weights(weights, cfg=cfg, names=names)
         self._batch = batch
         self._detector = _brightnet.Detector(

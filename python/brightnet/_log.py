@@ -7,7 +7,7 @@ import logging
 import shutil
 import sys
 import time
-from typing import TextIO
+from typing import TextIO, cast
 
 from brightnet import _brightnet
 from brightnet._values import Step
@@ -22,8 +22,10 @@ class ProgressLine:
 
     def __init__(self, shows: bool | None) -> None:
         notebook = "ipykernel" in sys.modules
-        self._stream: TextIO = sys.stdout if notebook else sys.stderr
-        self._on = (notebook or self._stream.isatty()) if shows is None else shows
+        # None where the process was started without it.
+        stream: TextIO | None = sys.stdout if notebook else sys.stderr
+        self._on = stream is not None and not getattr(stream, "closed", False) and ((notebook or stream.isatty()) if shows is None else shows)
+        self._stream = cast(TextIO, stream)
         self._pause = 0.5 if notebook else 0.1
         self._last = 0.0
         self._began = time.monotonic()
@@ -38,8 +40,7 @@ class ProgressLine:
     def __exit__(self, *_: object) -> None:
         ProgressLine._shown = None
         if self._text:
-            self._stream.write("\n")
-            self._stream.flush()
+            self._print("\n")
 
     def step(self, step: Step) -> None:
         if not self._on:
@@ -64,16 +65,21 @@ class ProgressLine:
     def _write(self, text: str) -> None:
         width = shutil.get_terminal_size((120, 24)).columns - 1
         text = text[:width]
-        self._stream.write("\r" + text + " " * max(0, len(self._text) - len(text)))
-        self._stream.flush()
+        self._print("\r" + text + " " * max(0, len(self._text) - len(text)))
         self._text = text
+
+    def _print(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):  # the terminal is gone, or somebody closed the stream; the run goes on
+            self._on = False
 
     @classmethod
     def clear(cls) -> None:
         line = cls._shown
         if line and line._text:
-            line._stream.write("\r" + " " * len(line._text) + "\r")
-            line._stream.flush()
+            line._print("\r" + " " * len(line._text) + "\r")
             line._text = ""
             line._last = 0.0
 

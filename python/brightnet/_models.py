@@ -24,9 +24,15 @@ def open_weights(
     """Reads a .safetensors, the folder of a run, or darknet's .weights with its `cfg`; weights that are published are fetched
     by their names. The class names of darknet's come from `names`, a .names file or an obj.data, or are `classes`. Raises
     InputError when the files are not there, not whole, or do not belong together."""
+    given = list(classes)
     if isinstance(weights, _brightnet.Weights):
+        if os.fspath(cfg) or os.fspath(names) or given:
+            raise _brightnet.InputError("cfg, names and classes are for weights in files, and these are open. Leave them out.")
         return weights
-    return _brightnet.open_weights(weights, cfg, names, list(classes))
+    opened = _brightnet.open_weights(weights, cfg, names, given)
+    if given and opened.classes != given:
+        raise _brightnet.InputError(f"{weights}: these weights have the classes {', '.join(opened.classes)}. Leave classes out.")
+    return opened
 
 
 def models() -> list[dict[str, Any]]:
@@ -52,6 +58,7 @@ def memory(
 
     `model` is a model's name, or the YAML of a model or a run. With `device_memory` ("8GiB") `largest_batch` is there too.
     """
+    _options.natural(batch=batch, classes=classes)
     answer = _brightnet.plan_memory(
         model=os.fspath(model),
         data=os.fspath(data),
@@ -69,6 +76,20 @@ def memory(
 def _refuse_to_replace(file: pathlib.Path, replace: bool, ours: bool) -> None:
     if file.exists() and not replace and not ours:
         raise _brightnet.InputError(f"{file}: this file exists. Name another with out, or give replace=True.")
+
+
+def _refuse_idle(meaning: str, **idle: bool) -> None:
+    """Of keywords, those that were given and have no effect."""
+    words = [word for word, given in idle.items() if given]
+    if words:
+        raise _brightnet.InputError(f"{' and '.join(words)} is for {meaning} only. Leave it out, or choose that.")
+
+
+def _make_folder(folder: pathlib.Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise _brightnet.InputError(f"{folder}: this folder cannot be made: {problem.strerror}.") from None
 
 
 @_options.checked
@@ -94,6 +115,15 @@ def export(
     ending = {"onnx": ".onnx", "darknet": ".weights"}.get(format)
     if ending is None:
         raise _brightnet.InputError(f"there is no format '{format}' to export to. There are onnx and darknet.")
+    if format == "onnx":
+        _refuse_idle("darknet", numbers=numbers != "")
+    else:
+        made_for_onnx = {"heads": heads != "decoded", "batch": batch != 1, "size": size is not None}
+        _refuse_idle("onnx", **made_for_onnx, opset=opset != _brightnet.oldest_opset)
+    if heads != "nms":
+        _refuse_idle('onnx with heads="nms"', confidence=confidence != 0.25, nms=nms != 0.45)
+    if out is not None and pathlib.Path(out).is_dir() and pathlib.Path(out).suffix != ending:
+        raise _brightnet.InputError(f"out is '{out}', a folder. Name a file in it.")
     opened = open_weights(weights)
     if out is None:
         file = _brightnet.weights_file(cast(StrPath, weights)).with_suffix(ending)
@@ -103,12 +133,12 @@ def export(
         file = file.with_suffix(ending) if file.suffix in known else file.with_name(file.name + ending)
     if format == "onnx":
         _refuse_to_replace(file, replace, file.exists() and _brightnet.is_onnx_export(file))
-        file.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(file.parent)
         _brightnet.export_onnx(opened, file, heads, batch, _options.sides(size), opset, confidence, nms)
     else:
         for other in (".cfg", ".weights", ".names"):
             _refuse_to_replace(file.with_suffix(other), replace, False)
-        file.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(file.parent)
         _brightnet.export_darknet(opened, file.parent, file.stem, numbers)
     return file
 

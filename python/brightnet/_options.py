@@ -10,7 +10,7 @@ import numbers
 import os
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, ParamSpec, TypeVar, Union
 
 from brightnet import _brightnet
@@ -27,9 +27,15 @@ def _text(value: object) -> str:
         return str(int(value))
     if isinstance(value, numbers.Real):
         return repr(float(value))
-    if isinstance(value, (list, tuple, dict)):
-        return json.dumps(value)
+    if isinstance(value, (list, tuple, dict)) or type(value).__module__ == "numpy":
+        # YAML has no pairs of escapes for one character, as JSON has.
+        return json.dumps(value, ensure_ascii=False, default=_plain)
     return str(value)
+
+
+def _plain(value: Any) -> Any:
+    """Of a list's element that JSON has no form for."""
+    return value.tolist() if hasattr(value, "tolist") else os.fspath(value)
 
 
 def settings(function: Callable[..., Any], given: Mapping[str, object]) -> list[str]:
@@ -75,6 +81,8 @@ _WORDS: dict[Any, str] = {
     bool: "True or False",
     tuple: "(height, width)",
     os.PathLike: "a path",
+    Callable: "a function",
+    Sequence: "a list",
 }
 
 
@@ -89,6 +97,8 @@ def _alternatives(hint: Any) -> list[Any]:
 def _fits(value: object, kind: Any) -> bool:
     if kind is tuple:
         return isinstance(value, (tuple, list)) and len(value) == 2 and all(_fits(side, int) for side in value)
+    if kind is Sequence:  # a text's elements would be its letters
+        return isinstance(value, Iterable) and not isinstance(value, (str, bytes))
     return isinstance(value, {int: numbers.Integral, float: numbers.Real}.get(kind, kind))
 
 
@@ -115,7 +125,16 @@ def sides(size: Size | None) -> tuple[int, int]:
     if size is None:
         return 0, 0
     height, width = size if isinstance(size, (tuple, list)) else (size, size)
+    if height < 1 or width < 1:
+        raise _brightnet.InputError(f"size is {size} and must be at least 1.")
     return int(height), int(width)
+
+
+def natural(**given: int) -> None:
+    """Raises InputError for negative ones, which the library would take for ones that were not given."""
+    for word, value in given.items():
+        if value < 0:
+            raise _brightnet.InputError(f"{word} is {value} and must be at least 0.")
 
 
 def size_text(size: Size | str | None) -> str:

@@ -8,6 +8,8 @@ import pathlib
 from collections.abc import Callable
 from typing import Any, Literal, Optional, Union, cast
 
+import numpy as np
+
 from brightnet import _brightnet, _options
 from brightnet._log import ProgressLine, logger
 from brightnet._models import open_weights
@@ -30,6 +32,12 @@ class Run:
     iterations: int
     #: Of the best evaluation; None before the first.
     best: Optional[Scores]
+
+
+def _goes_on(callback: Callable[[Any], object] | None, values: Any) -> bool:
+    """False where the callback returned False, NumPy's included."""
+    answer = callback(values) if callback else None
+    return not isinstance(answer, (bool, np.bool_)) or bool(answer)
 
 
 @_options.checked
@@ -82,14 +90,14 @@ def train(
     def tell(event: str, values: Any) -> bool:
         if event == "begin":
             folder.append(values)
-            return on_begin is None or on_begin(values) is not False
+            return _goes_on(on_begin, values)
         if event == "step":
             line.step(values)
-            return on_step is None or on_step(values) is not False
+            return _goes_on(on_step, values)
         if event == "evaluation":
             line.scores(values["AP50"])
-            return on_evaluation is None or on_evaluation(values) is not False
-        return on_epoch is None or on_epoch(values) is not False
+            return _goes_on(on_evaluation, values)
+        return _goes_on(on_epoch, values)
 
     resumed = resume if isinstance(resume, (str, os.PathLike)) else ""
     try:

@@ -119,6 +119,7 @@ TEST_F(DetectorOf, RefusesWhatCannotBeMeant) {
   refused([](DetectorOptions& o) { o.confidence = 1.5f; });
   refused([](DetectorOptions& o) { o.nms = 2; });
   refused([](DetectorOptions& o) { o.batch = 0; });
+  refused([](DetectorOptions& o) { o.max_objects = -1; });
   refused([](DetectorOptions& o) { o.height = 64; });
   refused([](DetectorOptions& o) { o.height = o.width = 33; });
   refused([](DetectorOptions& o) { o.classes = {"cat"}; });

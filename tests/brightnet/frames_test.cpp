@@ -69,6 +69,15 @@ TEST_F(FramesOf, AVideoHasItsFramesAsRgbWithTheirNumbers) {
   EXPECT_GT(every_other[2].pixels.get()[0], 180) << "red comes first";
   EXPECT_LT(every_other[2].pixels.get()[2], 20);
   EXPECT_EQ(all(file, {.frames = 2}).size(), 2u);
+  EXPECT_THROW(all(file, {.every = 0}), InputError);
+  EXPECT_THROW(all(file, {.frames = -1}), InputError);
+}
+
+TEST_F(FramesOf, OptionsOfVideosAreRefusedWhereThereIsNone) {
+  for (const fs::path& source : {image(), images()}) {
+    EXPECT_THROW(all(source, {.frames = 3}), InputError) << source;
+    EXPECT_THROW(all(source, {.every = 2}), InputError) << source;
+  }
 }
 
 TEST_F(FramesOf, WhatCannotBeReadIsSkippedOrRefused) {

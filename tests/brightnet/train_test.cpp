@@ -114,7 +114,17 @@ TEST_F(TrainOf, ItsWeightsAreExportedToBothFormats) {
                                       .names = run_.folder() / "small.names"});
   EXPECT_EQ(back.classes(), weights.classes());
   EXPECT_EQ(back.trained().values.size(), weights.trained().values.size());
-  EXPECT_THROW(export_onnx(weights, run_.folder() / "wrong.onnx", {.height = 33, .width = 33}), InputError);
+  const fs::path wrong = run_.folder() / "wrong.onnx";
+  for (const OnnxExportOptions& options :
+       std::initializer_list<OnnxExportOptions>{{.height = 33, .width = 33},
+                                                {.height = -64, .width = -64},
+                                                {.height = 64},
+                                                {.batch = -1},
+                                                {.heads = "nms", .confidence = 3},
+                                                {.heads = "nms", .nms = -1}}) {
+    EXPECT_THROW(export_onnx(weights, wrong, options), InputError);
+    EXPECT_FALSE(fs::exists(wrong)) << "nothing is replaced by what nobody can read";
+  }
 }
 
 TEST_F(TrainOf, GoesOnWithoutAnObserverThatThrows) {
@@ -146,6 +156,29 @@ TEST_F(TrainOf, PrintsNothingAndKeepsItsLogToItself) {
   EXPECT_NE(log.find("Training in"), std::string::npos) << log;
   log::info("said after the run");
   EXPECT_EQ(read_file(result.folder / "train.log"), log);
+}
+
+TEST_F(TrainOf, RefusesASecondRunMeanwhile) {
+  class Beginning : public RunObserver {
+   public:
+    explicit Beginning(TrainingOptions other) : other_(std::move(other)) {}
+    void step(const StepReport&) override {
+      if (refused) return;
+      refused = true;
+      EXPECT_THROW(train(other_), InputError);
+    }
+    bool refused = false;
+
+   private:
+    TrainingOptions other_;
+  };
+  Beginning observer(options("other"));
+  const TrainingResult result = train(options(), {}, &observer);
+  EXPECT_TRUE(observer.refused);
+  EXPECT_FALSE(fs::exists(run_.folder() / "other"));
+  EXPECT_NE(read_file(result.folder / "train.log").find("Best weights"), std::string::npos)
+      << "the log goes on to the end of its run";
+  EXPECT_EQ(train(options("other")).outcome, TrainingOutcome::finished) << "afterwards another may begin";
 }
 
 TEST_F(TrainOf, TakesADataSetByItsPlace) {
@@ -188,6 +221,9 @@ TEST_F(TrainOf, AnEvaluationCanBeStopped) {
   EXPECT_THROW(evaluate(weights, run_.config().string(), stopping), InputError);
   EXPECT_EQ(done, (std::vector<int64_t>{1, 2}));
   stopping.progress = {};
+  stopping.height = stopping.width = -64;
+  EXPECT_THROW(evaluate(weights, run_.config().string(), stopping), InputError);
+  stopping.height = stopping.width = 0;
   stopping.split = "middle";
   EXPECT_THROW(evaluate(weights, run_.config().string(), stopping), InputError);
 }

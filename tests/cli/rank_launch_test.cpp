@@ -73,6 +73,16 @@ TEST_F(RunRanks, HaveTheExitCodeOfMpirun) {
   EXPECT_EQ(run_ranks(2, "/bin/true", {}).code, 128 + SIGKILL);
 }
 
+// `nohup brightnet train --restarts 3`: the second ranks must outlive the terminal as well.
+TEST_F(RunRanks, LeaveIgnoredSignalsIgnoredForTheNextRanks) {
+  const auto before = std::signal(SIGHUP, SIG_IGN);
+  EXPECT_EQ(run_ranks(1, "/bin/true", {}).code, 0);
+  const RanksEnd next = run_ranks(1, "/bin/sh", {"-c", "kill -HUP $$; kill -HUP $PPID"});
+  EXPECT_EQ(next.code, 0);
+  EXPECT_FALSE(next.asked);
+  EXPECT_EQ(std::signal(SIGHUP, before), SIG_IGN);
+}
+
 TEST_F(RunRanks, WithoutMpirunSayWhatToInstall) {
   environment_.set("PATH", folder_.string());
   try {

@@ -165,6 +165,30 @@ TEST_F(Errors, OptionsThatWouldDoNothingAreRefused) {
   expect(eval("train.size=64"), 2, {"'train.size'", "--size"});
 }
 
+TEST_F(Errors, OptionsOfAnotherWayAreRefused) {
+  const auto expect_refused = [&](const std::vector<std::string>& arguments, const std::string& option,
+                                  const std::string& other) {
+    expect(run_program(arguments, run_.folder()), 2, {option, other});
+  };
+  expect_refused({"tune", "run.yaml", "--find-rate", "--trials", "3"}, "--find-rate", "--trials");
+  expect_refused({"tune", "run.yaml", "--find-rate", "--jobs", "2"}, "--find-rate", "--jobs");
+  expect_refused({"tune", "run.yaml", "--trials", "2", "--steps", "30"}, "--steps", "--find-rate");
+  expect_refused({"models", "--names", "--json", "models.json"}, "--names", "--json");
+  expect_refused({"bench", "model.yaml", "--workers", "2"}, "--workers", "--data");
+  expect_refused({"export", "--describe", "w.onnx", "--weights", "w"}, "--describe", "--weights");
+}
+
+TEST_F(Errors, AnAnswerThatMayNotBeWrittenIsRefusedBeforeTheWork) {
+  std::ofstream(run_.folder() / "mine.txt") << "mine";
+  for (const std::string command : {"check", "stats", "anchors"}) {
+    const ProgramResult result =
+        run_program({"data", command, "run.yaml", "--json", "mine.txt"}, run_.folder());
+    expect(result, 2, {"mine.txt", "already exists"});
+    EXPECT_EQ(result.out, "") << command;
+  }
+  EXPECT_EQ(read_file(run_.folder() / "mine.txt"), "mine");
+}
+
 TEST_F(Errors, WhatTheWeightsCannotBeUsedForIsSaid) {
   write_small_weights(run_);
   const auto detect = [&](const std::vector<std::string>& more) {

@@ -1,6 +1,7 @@
 """Dataset and check()."""
 
 import gc
+import threading
 
 import numpy as np
 import pytest
@@ -75,11 +76,36 @@ def test_pytorch_takes_it_without_a_copy(data):
     np.testing.assert_array_equal(tensor.numpy(), copy)
 
 
+def test_threads_may_share_an_iterator(data):
+    """Each batch comes to one of them: none is lost, and nothing hangs."""
+    batches = dataset(data, epochs=100, **{"loader.workers": 2})
+    shared, seen = iter(batches), []
+
+    def take():
+        for batch in shared:
+            seen.append((batch.epoch, batch.step))
+
+    threads = [threading.Thread(target=take, daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert sorted(seen) == [(epoch, step) for epoch in range(100) for step in range(3)]
+    assert list(shared) == []
+
+
 def test_mistakes_are_refused(data, tmp_path):
     with pytest.raises(brightnet.InputError, match="nowhere"):
         brightnet.Dataset(tmp_path / "nowhere")
     with pytest.raises(brightnet.InputError, match="at least 1"):
         brightnet.Dataset(data, batch=0)
+    with pytest.raises(brightnet.InputError, match="at least 1"):
+        brightnet.Dataset(data, epochs=-1)
+    with pytest.raises(brightnet.InputError, match="size is -64"):
+        brightnet.Dataset(data, size=-64)
+    with pytest.raises(brightnet.InputError, match="train.size: give size instead"):
+        brightnet.Dataset(data, **{"train.size": 96})
     with pytest.raises(brightnet.InputError, match=r"Dataset\(\) has no keyword 'batches'. Did you mean batch\?"):
         brightnet.Dataset(data, batches=3)
 

@@ -1,6 +1,8 @@
 """Detector: every kind of source, and what it gives back."""
 
 import json
+import os
+import shutil
 import threading
 
 import numpy as np
@@ -84,6 +86,9 @@ def test_pillows_transparent_and_deep_images_are_not_mistaken(detector, image, t
     palette = Image.open(image).quantize(8)
     palette.save(tmp_path / "palette.png", transparency=3)
     np.testing.assert_array_equal(detector(Image.open(tmp_path / "palette.png")).image, detector(tmp_path / "palette.png").image)
+    colour = Image.open(image).convert("RGB")
+    colour.save(tmp_path / "colour.png", transparency=colour.getpixel((0, 0)))
+    np.testing.assert_array_equal(detector(Image.open(tmp_path / "colour.png")).image, detector(tmp_path / "colour.png").image)
     for deep in (np.uint16, np.int32, np.float32):
         with pytest.raises(brightnet.InputError, match="more than 8 bits a pixel"):
             detector(Image.fromarray(np.full((96, 96), 1000, deep)))
@@ -140,6 +145,34 @@ def test_an_image_that_is_broken_is_skipped_in_a_folder_and_refused_alone(detect
         detector(tmp_path / "a.jpg")
 
 
+def test_names_that_are_not_utf8_are_names_too(detector, image, tmp_path, caplog):
+    name = os.path.join(os.fsencode(tmp_path), b"caf\xe9.jpg")
+    shutil.copy(image, name)
+    broken = os.path.join(os.fsencode(tmp_path), b"br\xfbl\xe9.jpg")
+    with open(broken, "wb") as file:
+        file.write(b"no image")
+    (found,) = detector(tmp_path)
+    assert os.fsencode(found.file) == name
+    assert "br\\xfbl\\xe9.jpg" in caplog.text
+    same(detector(found.file), detector(image))
+    with pytest.raises(brightnet.InputError, match=r"br\\xfbl\\xe9.jpg"):
+        detector(os.fsdecode(broken))
+    with pytest.raises(brightnet.InputError, match=r"caf\\xe9.jpg"):
+        brightnet.Detector(os.fsdecode(name))
+    with pytest.raises(brightnet.InputError, match=r"caf\\xe9.jpg"):
+        brightnet.check(os.fsdecode(name))
+
+
+def test_options_of_videos_are_refused_for_images(detector, image):
+    for source in (image, image.parent, np.zeros((8, 8, 3), np.uint8)):
+        for options in ({"frames": 3}, {"every": 2}):
+            with pytest.raises(brightnet.InputError, match="frames and every are for videos"):
+                detector(source, **options)
+    for options in ({"frames": -1}, {"every": 0}):
+        with pytest.raises(brightnet.InputError, match="at least"):
+            detector(image, **options)
+
+
 @pytest.mark.parametrize(
     "source, message",
     [
@@ -182,6 +215,12 @@ def test_options_are_heeded(run, image):
     assert len(brightnet.Detector(run.weights, device="cpu", confidence=1.0)(image)) == 0
     with pytest.raises(brightnet.InputError):
         brightnet.Detector(run.weights, device="cpu", confidence=2)
+    for wrong in ({"nms": -0.5}, {"max_objects": -1}, {"size": -64}, {"size": 0}):
+        (word,) = wrong
+        with pytest.raises(brightnet.InputError, match=f"{word} is"):
+            brightnet.Detector(run.weights, device="cpu", **wrong)
+    with pytest.raises(TypeError, match=r"Detector\(\): classes is 'circle' and must be a list."):
+        brightnet.Detector(run.weights, device="cpu", classes="circle")
     with pytest.raises(brightnet.DeviceError):
         brightnet.Detector(run.weights, device="cuda:99")
 

@@ -27,12 +27,18 @@ def test_memory_is_that_of_the_command():
     assert ours["largest_batch"] > 8
     with pytest.raises(brightnet.InputError, match="yolov4-tiny"):
         brightnet.memory("yolov4-tny")
+    for wrong in ({"batch": -1}, {"classes": -1}, {"size": -32}, {"size": (416, 0)}):
+        (word,) = wrong
+        with pytest.raises(brightnet.InputError, match=f"{word} is"):
+            brightnet.memory("yolov4-tiny", **wrong)
 
 
 def test_evaluate_gives_what_the_run_had(run, data):
     metrics = brightnet.evaluate(run.weights, data, device="cpu", precision="fp32")
     assert metrics["AP"] == run.best["AP"] and metrics["images"] == 4 and metrics["loss"] > 0
     assert brightnet.evaluate(run.weights, data, split="train", device="cpu")["images"] == 12
+    with pytest.raises(brightnet.InputError, match="size is -64"):
+        brightnet.evaluate(run.weights, data, size=-64, device="cpu")
     with pytest.raises(brightnet.InputError, match="middle"):
         brightnet.evaluate(run.weights, data, split="middle", device="cpu")
     with pytest.raises(brightnet.InputError, match="Did you mean split"):
@@ -64,11 +70,47 @@ def test_export_writes_what_others_read(run, tmp_path):
         brightnet.export(run.weights, "torchscript")
 
 
+@pytest.mark.parametrize(
+    "keywords, message",
+    [
+        ({"heads": "nms", "confidence": 3.0}, "confidence must be from 0 to 1"),
+        ({"heads": "nms", "nms": -1.0}, "nms must be an IoU from 0 to 1"),
+        ({"batch": -1}, "a batch must be at least 1"),
+        ({"size": -64}, "size is -64"),
+        ({"confidence": 0.6, "nms": 0.3}, 'confidence and nms is for onnx with heads="nms" only'),
+        ({"numbers": "kept"}, "numbers is for darknet only"),
+        ({"format": "darknet", "opset": 15, "heads": "raw"}, "heads and opset is for onnx only"),
+    ],
+)
+def test_an_export_is_refused_before_it_replaces_another(run, tmp_path, keywords, message):
+    file = brightnet.export(run.weights, out=tmp_path / "small.onnx")
+    before = file.read_bytes()
+    with pytest.raises(brightnet.InputError, match=message):
+        brightnet.export(run.weights, out=file, replace=True, **keywords)
+    assert file.read_bytes() == before and list(tmp_path.iterdir()) == [file]
+
+
+def test_an_export_is_not_written_beside_a_folder_that_was_named(run, tmp_path):
+    for out in (tmp_path, f"{tmp_path}/", ""):
+        with pytest.raises(brightnet.InputError, match="a folder. Name a file in it"):
+            brightnet.export(run.weights, out=out)
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(brightnet.InputError, match="this folder cannot be made"):
+        brightnet.export(run.weights, out=tmp_path / "file/small.onnx")
+    assert not tmp_path.with_name(tmp_path.name + ".onnx").exists()
+
+
 def test_weights_say_what_they_are(run):
     weights = brightnet.open_weights(run.weights)
     assert weights.model == "small" and weights.input_size == (64, 64) and weights.channels == 3
     assert weights.parameters > 1e4 and len(weights.classes) > 1
     assert brightnet.open_weights(run.folder).classes == weights.classes, "a run's folder stands for its weights"
+    assert brightnet.open_weights(run.weights, classes=weights.classes).classes == weights.classes
+    with pytest.raises(brightnet.InputError, match="these weights have the classes"):
+        brightnet.open_weights(run.weights, classes=["car"])
+    for files in ({"cfg": "a.cfg"}, {"names": "a.names"}):
+        with pytest.raises(brightnet.InputError, match="these are open"):
+            brightnet.Detector(weights, device="cpu", **files)
 
 
 def test_python_m_brightnet_is_the_program(data):

@@ -62,6 +62,23 @@ def test_objects_of_the_parent_end_quietly_in_a_forked_child(data, run):
     assert next(batches).step == 1, "the parent's goes on"
 
 
+def test_a_process_ends_quietly_while_its_daemon_threads_compute(data, run):
+    script = f"""
+import threading, time
+import brightnet
+detector = brightnet.Detector({str(run.weights)!r}, device="cpu")
+batches = brightnet.Dataset({str(data)!r}, batch=2, size=64, epochs=1000000)
+def detect():
+    for batch in batches:
+        detector(list(batch.images))
+threading.Thread(target=detect, daemon=True).start()
+time.sleep(1)
+print("leaves")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "leaves\n", "")
+
+
 def test_it_works_beside_other_libraries():
     done = subprocess.run(
         [sys.executable, SOURCE / "scripts/check_python_beside"], capture_output=True, text=True, timeout=600

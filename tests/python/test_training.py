@@ -73,6 +73,31 @@ def test_false_stops_after_saving_and_the_run_resumes(data, tmp_path, short_run)
     assert brightnet.train(resume=stopped.folder, device="cpu").outcome == "was_over"
 
 
+def test_a_false_of_numpy_stops_too(data, tmp_path):
+    losses = []
+
+    def small_enough(step):
+        losses.append(step["loss"])
+        return np.mean(losses) < 0
+
+    assert brightnet.train(data=data, out=tmp_path / "run", on_step=small_enough, **SHORT).outcome == "stopped"
+    assert len(losses) <= 2
+
+
+def test_a_second_run_meanwhile_is_refused(data, tmp_path):
+    """Its messages would go to the log of the first, and the first would have no log from then on."""
+    refused = []
+
+    def begin_another(step):
+        with pytest.raises(brightnet.InputError, match="a training is running in this process"):
+            brightnet.train(data=data, out=tmp_path / "other", **SHORT)
+        refused.append(step)
+
+    run = brightnet.train(data=data, out=tmp_path / "run", on_step=begin_another, **SHORT)
+    assert len(refused) == run.iterations and not (tmp_path / "other").exists()
+    assert "Best weights" in (run.folder / "train.log").read_text()
+
+
 @pytest.mark.parametrize("event", ["begin", "step", "epoch", "evaluation"])
 def test_what_a_callback_raises_is_raised_after_saving(data, tmp_path, event):
     class Broken(Exception):
@@ -175,6 +200,22 @@ def test_the_progress_line_is_rewritten_and_gives_way_to_messages(data, tmp_path
     assert silent.getvalue() == ""
 
 
+def test_a_run_goes_on_without_its_terminal(data, tmp_path, monkeypatch):
+    class Gone(io.StringIO):
+        def isatty(self):
+            return True
+
+        def write(self, text):
+            raise OSError(5, "Input/output error")
+
+    closed = io.StringIO()
+    closed.close()
+    for stream, progress in ((Gone(), None), (None, None), (None, True), (closed, None)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        run = brightnet.train(data=data, out=tmp_path / "run", progress=progress, **SHORT)
+        assert run.outcome == "finished"
+
+
 def test_the_line_has_its_parts_in_any_terminal():
     step = {"epoch": 3, "epochs": 50, "step": 25, "steps": 60, "iteration": 145, "loss": 4.312, "seconds_left": 250}
     assert (
@@ -209,6 +250,7 @@ def test_an_unknown_keyword_names_the_nearest(keywords, message):
         (lambda: brightnet.Detector("x", confidence="high"), "Detector(): confidence is 'high' and must be a number."),
         (lambda: brightnet.evaluate("x"), "evaluate() missing 1 required positional argument: 'data'"),
         (lambda: brightnet.Dataset("x", batch=2.0), "Dataset(): batch is 2.0 and must be a whole number."),
+        (lambda: brightnet.train(data="x", on_epoch="log"), "train(): on_epoch is 'log' and must be a function."),
     ],
 )
 def test_an_argument_of_another_type_is_named(call, message):
@@ -264,6 +306,9 @@ def test_values_of_every_type_reach_the_configuration(data, tmp_path):
         name="shapes",
     )
     config = (run.folder / "config.yaml").read_text()
+    lists = {"train.sizes": np.array([64, 96]), "data.classes": [np.str_("circle"), "😀"]}
+    with pytest.raises(brightnet.InputError, match="data.classes lists '😀'"):
+        brightnet.train(data=data, out=tmp_path / "lists", **{**SHORT, **lists})
     for line in (r"name: shapes\b", r"mosaic: 0\b", r"flip: 0.25\b", r"classes: \[circle, square\]", r"size: (\[64, 96\]|64x96)"):
         assert re.search(line, config), (line, config)
 
