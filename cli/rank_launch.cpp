@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <iterator>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +31,29 @@ extern "C" void pass_on(int signal) {
 }
 
 constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
+
+/// Passes these signals on during its lifetime, but those that are ignored (nohup), which stay so. Afterwards all do what
+/// they did before: a run that is started again has been started by the same nohup.
+class PassedOn {
+ public:
+  PassedOn() {
+    struct sigaction pass {};
+    pass.sa_handler = pass_on;
+    pass.sa_flags = SA_RESTART;
+    for (size_t i = 0; i < std::size(passed_on); ++i) {
+      ::sigaction(passed_on[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler != SIG_IGN) ::sigaction(passed_on[i], &pass, nullptr);
+    }
+  }
+  ~PassedOn() {
+    for (size_t i = 0; i < std::size(passed_on); ++i) ::sigaction(passed_on[i], &before_[i], nullptr);
+  }
+  PassedOn(const PassedOn&) = delete;
+  PassedOn& operator=(const PassedOn&) = delete;
+
+ private:
+  struct sigaction before_[std::size(passed_on)];
+};
 
 }  // namespace
 
@@ -62,16 +86,13 @@ RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std:
   const pid_t child = start_process(words, "--ranks", before);
   launcher = child;
   asked = 0;
-  // Signals ignored at program start (nohup) stay ignored.
-  for (const int signal : passed_on) {
-    if (std::signal(signal, pass_on) == SIG_IGN) std::signal(signal, SIG_IGN);
-  }
-  ::sigprocmask(SIG_SETMASK, &before, nullptr);
-
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  {
+    const PassedOn signals;
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
   }
-  for (const int signal : passed_on) std::signal(signal, SIG_DFL);
   const int code = exit_code_of(status);
   if (code == 127 && ranks > 1) {
     throw InputError(
