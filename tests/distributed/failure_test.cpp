@@ -257,6 +257,30 @@ TEST_F(FailingRanks, AreStartedAgain) {
   EXPECT_FALSE(fs::exists(run_.folder() / "out-2")) << "it began another run";
 }
 
+// systemd-tmpfiles takes away what has lain in /tmp for ten days, also below a run that takes longer.
+TEST_F(FailingRanks, AreStartedAgainWhereTemporaryFilesWereCleanedAway) {
+  const fs::path temporary = run_.folder() / "temporary";
+  fs::create_directories(temporary);
+  Environment environment;
+  environment.set("TMPDIR", temporary.string());
+  Words words = train("run.yaml", {"train.epochs=40000"});
+  words.insert(words.end(), {"--restarts", "1"});
+  const Program program = start(words);
+  ASSERT_TRUE(wait_until([&] { return epochs_done(2); })) << program.err_so_far();
+  EXPECT_FALSE(fs::is_empty(temporary)) << "this test looks at the wrong folder";
+  for (const auto& entry : fs::directory_iterator(temporary)) fs::remove_all(entry.path());
+  ::kill(children_of(program.process()).at(0), SIGKILL);
+  EXPECT_TRUE(wait_until([&] {
+    const std::string said = program.err_so_far();
+    return said.find("(restart 1 of 1)") < said.rfind("Resum") && said.rfind("Resum") < said.rfind("epoch ");
+  })) << program.err_so_far();
+  ::kill(program.process(), SIGINT);
+  const ProgramResult result = program.wait();
+  EXPECT_EQ(result.code, 4) << result.err;
+  expect_once(result.err, "is resumed from its last saved state (restart 1 of 1)");
+  EXPECT_FALSE(fs::exists(run_.folder() / "out-2")) << "it began another run";
+}
+
 // What a run was resumed with is in no file of it.
 TEST_F(FailingRanks, AreStartedAgainAsTheyWereResumed) {
   ASSERT_EQ(start(train("run.yaml", {"train.epochs=1"})).wait().code, 0);
