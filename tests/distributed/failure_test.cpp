@@ -335,6 +335,53 @@ TEST_F(FailingRanks, AreNotStartedAgainAfterCtrlC) {
   EXPECT_EQ(result.err.find("restart 1"), std::string::npos) << result.err;
 }
 
+/// The words of a page's file from `first` up to the end of its block.
+std::string part_of_page(const std::string& first, const std::string& end) {
+  const std::string page = read_file(source_dir() / "docs/distributed.md");
+  const size_t begin = page.find(first), until = page.find(end, begin);
+  EXPECT_NE(begin, std::string::npos) << first;
+  return begin == std::string::npos ? "" : page.substr(begin, until - begin);
+}
+
+// The sbatch file and the launcher of the page, as they stand there but for what starts the ranks. They looked for a saved
+// state: a run that was killed before it had one left a folder in the way, and each later start began a run of its own.
+TEST_F(FailingRanks, OfTheLaunchersOnThePageGoOnWhereTheyWereKilledBeforeTheFirstSave) {
+  const fs::path bin = run_.folder() / "bin", runs = run_.folder() / "runs", coco = runs / "coco";
+  fs::create_directories(bin);
+  fs::create_symlink(testing::program(), bin / "brightnet");
+  for (const char* launcher : {"srun", "mpirun"}) {
+    write_atomically(bin / launcher,
+                     "#!/bin/bash\nwhile [[ $1 != brightnet ]]; do shift; done\nexec \"$@\"\n");
+    fs::permissions(bin / launcher, fs::perms::owner_all);
+  }
+  run_.write_config(
+      "train: {precision: fp32, size: 64, batch: 4, epochs: 1, grow: 0}\nloader: {workers: 1}\n");
+  fs::rename(run_.config(), run_.folder() / "coco.yaml");
+  std::string pod = part_of_page("                  if [ -e runs/coco", "              volumeMounts");
+  write_atomically(run_.folder() / "kubernetes", pod);
+  write_atomically(run_.folder() / "slurm", part_of_page("run=runs/coco", "```"));
+  Environment environment;
+  environment.set("PATH", bin.string() + ":/usr/bin:/bin");
+  for (const char* script : {"slurm", "kubernetes"}) {
+    fs::remove_all(runs);
+    // Killed while it read the data, and after it had described itself.
+    fs::create_directories(coco / "weights");
+    fs::create_directories(coco / "state");
+    write_atomically(coco / "state/lock", "process 1 on gpu01");
+    for (const bool begun : {false, true}) {
+      if (begun) fs::remove(coco / "state/state.safetensors");
+      if (begun) fs::remove(coco / "weights/last.safetensors");
+      const ProgramResult result = start({"bash", script}).wait();
+      ASSERT_EQ(result.code, 0) << script << ": " << result.err;
+      EXPECT_TRUE(fs::exists(coco / "state/state.safetensors")) << script << ": " << result.err;
+      EXPECT_FALSE(fs::exists(runs / "coco-2")) << script << ": " << result.err;
+      int aside = 0;
+      for (const auto& entry : fs::directory_iterator(runs)) aside += fs::exists(entry.path() / "state/lock");
+      EXPECT_EQ(aside, 2) << script << ": what was there is kept";
+    }
+  }
+}
+
 TEST_F(FailingRanks, OfALauncherAreRestartedByTheLauncher) {
   Words words = train("run.yaml", {});
   words.insert(words.end(), {"--restarts", "3"});
