@@ -86,7 +86,7 @@ TEST_F(RunRanks, WithoutMpirunSayWhatToInstall) {
 }
 
 TEST_F(RunRanks, ASignalReachesMpirunAsARequestToSave) {
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
     fs::remove(folder_ / "ready");
     be_mpirun("trap 'exit 4' USR1; trap 'exit 9' INT TERM; touch " + (folder_ / "ready").string() +
               "; while :; do sleep 0.01; done");
@@ -94,6 +94,18 @@ TEST_F(RunRanks, ASignalReachesMpirunAsARequestToSave) {
     EXPECT_EQ(run_ranks(2, "/bin/true", {}).code, 4) << number;
     sender.join();
   }
+}
+
+// mpirun forwards it to the ranks that it has started: what came before that was lost, and the run went on.
+TEST_F(RunRanks, ASignalWaitsUntilThereAreRanks) {
+  const std::string started = (folder_ / "started").string();
+  // Without a process of its own until then.
+  be_mpirun("trap '[ ! -e " + started + " ] || exit 4' USR1; : >" + (folder_ / "ready").string() +
+            "; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; : >" + started +
+            "; sleep 5 & wait; exit 9");
+  std::thread sender = send_when_ready(SIGTERM);
+  EXPECT_EQ(run_ranks(2, "/bin/true", {}).code, 4);
+  sender.join();
 }
 
 // With --restarts there is a next start, and a wait before it: `nohup` holds for these, too.
