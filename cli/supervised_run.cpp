@@ -1,5 +1,6 @@
 #include "cli/supervised_run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -134,6 +135,10 @@ int run_supervised(const TrainingOptions& options, int ranks, int restarts) {
       words = {"train", "--resume", folder, "--device", options.device};
       if (options.no_graph) words.emplace_back("--no-graph");
       resumed = {.resume = true, .folder = folder};
+    } else if (!folder.empty() && options.folder.empty() && options.out.empty()) {
+      // `--resume` alone takes the run that was saved last, which may be another by now.
+      const auto at = std::find(words.begin(), words.end(), "--resume");
+      if (at != words.end()) words.insert(at + 1, folder);
     }
     ProgressFile progress;
     words.insert(words.end(), {"--supervised", progress.path().string()});

@@ -307,6 +307,38 @@ TEST_F(FailingRanks, AreStartedAgainAsTheyWereResumed) {
   EXPECT_EQ(program.wait().code, 4);
 }
 
+// `--resume` without a folder takes the run that was saved last, which may be another one by then.
+TEST_F(FailingRanks, AreStartedAgainInTheFolderThatTheyHadResumed) {
+  const Words words{testing::program().string(), "train", "run.yaml"};
+  for (int run = 1; run <= 2; ++run)
+    ASSERT_EQ(start(with_settings(words, SmallRun::short_run({"train.epochs=1"}))).wait().code, 0);
+  const fs::path runs = run_.folder() / "runs";
+  const auto saved_last = [&](const char* run) {
+    fs::last_write_time(runs / run / "state/state.safetensors",
+                        fs::file_time_type::clock::now() + std::chrono::hours(1));
+  };
+  saved_last("run");
+  Words again = words;
+  again.insert(again.end(), {"--resume", "--restarts", "1"});
+  const Program program = start(with_settings(again, SmallRun::short_run({"train.epochs=40000"})));
+  ASSERT_TRUE(wait_until([&] {
+    return read_file(runs / "run/metrics.csv").find("\n3,") != std::string::npos;
+  })) << program.err_so_far();
+  ::kill(children_of(program.process()).at(0), SIGKILL);
+  ASSERT_TRUE(wait_until([&] { return program.err_so_far().find("(restart 1 of 1)") != std::string::npos; }))
+      << program.err_so_far();
+  saved_last("run-2");  // within the two seconds before the restart
+  EXPECT_TRUE(wait_until([&] {
+    const std::string said = program.err_so_far();
+    return said.find("(restart 1 of 1)") < said.rfind("Resum") && said.rfind("Resum") < said.rfind("epoch ");
+  })) << program.err_so_far();
+  ::kill(program.process(), SIGINT);
+  const ProgramResult result = program.wait();
+  EXPECT_EQ(result.code, 4) << result.err;
+  const std::string last = result.err.substr(result.err.find("(restart 1 of 1)"));
+  EXPECT_EQ(last.find("runs/run-2"), std::string::npos) << last;
+}
+
 TEST_F(FailingRanks, ASingleProcessIsStartedAgainUntilItsRestartsAreUsedUp) {
   const Program program = start(train("run.yaml", {"train.epochs=40000", "train.restarts=1"}));
   ASSERT_TRUE(wait_until([&] { return epochs_done(2); })) << program.err_so_far();
