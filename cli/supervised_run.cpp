@@ -153,13 +153,13 @@ int run_supervised(const TrainingOptions& options, int ranks, int restarts) {
     if (options.device == "cpu") return before;
     const Gpus gpus = examine_gpus();
     if (gpus.count == 0) return before;  // on the CPU, or the driver is gone, which the run itself will say
-    const auto working = static_cast<int>(gpus.working.size());
-    if (working < gpus.count) {
+    const GpusLeft left = gpus_left(options.device, gpus.count, gpus.working);
+    if (!left.visible.empty()) {
       const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-      ::setenv("CUDA_VISIBLE_DEVICES", visible_devices(visible ? visible : "", gpus.working).c_str(), 1);
+      ::setenv("CUDA_VISIBLE_DEVICES", visible_devices(visible ? visible : "", left.visible).c_str(), 1);
     }
-    return working >= before || working == 0 ? std::min(working, before)
-                                             : ranks_that_divide(resumed, working);
+    return left.most_ranks >= before || left.most_ranks == 0 ? std::min(left.most_ranks, before)
+                                                             : ranks_that_divide(resumed, left.most_ranks);
   };
 
   return supervise(restarts, ranks,
