@@ -414,6 +414,28 @@ TEST_F(FailingRanks, OfTheLaunchersOnThePageGoOnWhereTheyWereKilledBeforeTheFirs
   }
 }
 
+// As --restarts does: a device that worked until it failed is no mistake of the user's.
+TEST_F(FailingRanks, OfTheSbatchFileAreQueuedAgainUnlessTheUserMustActFirst) {
+  Environment environment;
+  environment.set("SLURM_JOB_ID", "7");
+  const fs::path state = run_.folder() / "runs/coco/state/state.safetensors";
+  const std::string stubs = "srun() { return $1; }\nscontrol() { echo \"$@\"; }\nrun=runs/coco\n";
+  std::string rest = part_of_page("srun --mpi=pmix", "```");
+  rest = "srun $CODE\n" + rest.substr(rest.find("code=$?"));
+  write_atomically(run_.folder() / "slurm", stubs + rest);
+  for (const bool saved : {false, true}) {
+    if (saved) fs::create_directories(state);
+    for (const int code : {0, 1, 2, 3, 4, 137}) {
+      environment.set("CODE", std::to_string(code));
+      const ProgramResult result = start({"bash", "slurm"}).wait();
+      EXPECT_EQ(result.code, code);
+      const bool again = code == 1 || code >= 4 || (code == 3 && saved);
+      EXPECT_EQ(result.out, again ? "requeue 7\n" : "")
+          << code << (saved ? " with" : " without") << " a state";
+    }
+  }
+}
+
 TEST_F(FailingRanks, OfALauncherAreRestartedByTheLauncher) {
   Words words = train("run.yaml", {});
   words.insert(words.end(), {"--restarts", "3"});
