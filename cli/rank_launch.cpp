@@ -2,9 +2,14 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
 
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,20 +22,90 @@ namespace {
 /// Beyond this, `--ranks` is a mistake that would freeze the machine.
 constexpr int most_ranks_of_a_processor = 16;
 
-volatile std::sig_atomic_t launcher = 0;
+volatile std::sig_atomic_t launcher = 0;  ///< 0: none
 volatile std::sig_atomic_t asked = 0;
+volatile std::sig_atomic_t waker = -1;  ///< an eventfd that wait_for() waits for
 
-// On SIGINT and SIGTERM, mpirun kills its processes within two seconds, too soon for a step and a checkpoint.
-// It forwards SIGUSR1.
-extern "C" void pass_on(int signal) {
+/// A signal may interrupt another thread than the one that waits.
+extern "C" void wake_up(int) {
   const int saved = errno;
-  // A closed terminal and its shell both send a hangup, which must not count as a second request.
-  if (signal != SIGHUP || !asked) ::kill(static_cast<pid_t>(launcher), asked ? SIGTERM : SIGUSR1);
-  asked = 1;
+  constexpr uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(static_cast<int>(waker), &one, sizeof one);
   errno = saved;
 }
 
-constexpr int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
+/// The first request is passed on by wait_for().
+extern "C" void pass_on(int signal) {
+  const int saved = errno;
+  // A closed terminal and its shell both send a hangup, which must not count as a second request.
+  if (asked && launcher > 0 && signal != SIGHUP) ::kill(static_cast<pid_t>(launcher), SIGTERM);
+  asked = 1;
+  wake_up(signal);
+  errno = saved;
+}
+
+constexpr int passed_on[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
+
+/// Passes these signals on during its lifetime, but those that are ignored (nohup), which stay so. Afterwards all do what
+/// they did before: a run that is started again has been started by the same nohup.
+class PassedOn {
+ public:
+  PassedOn() {
+    struct sigaction pass {};
+    pass.sa_handler = pass_on;
+    pass.sa_flags = SA_RESTART;
+    for (size_t i = 0; i < std::size(passed_on); ++i) {
+      ::sigaction(passed_on[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler != SIG_IGN) ::sigaction(passed_on[i], &pass, nullptr);
+    }
+    // The end of a child wakes this process. Where that is ignored, nobody would hear of it.
+    struct sigaction wake {};
+    wake.sa_handler = wake_up;
+    wake.sa_flags = SA_RESTART;
+    ::sigaction(SIGCHLD, &wake, &child_before_);
+  }
+  ~PassedOn() {
+    ::sigaction(SIGCHLD, &child_before_, nullptr);
+    for (size_t i = 0; i < std::size(passed_on); ++i) ::sigaction(passed_on[i], &before_[i], nullptr);
+  }
+  PassedOn(const PassedOn&) = delete;
+  PassedOn& operator=(const PassedOn&) = delete;
+
+ private:
+  struct sigaction before_[std::size(passed_on)], child_before_;
+};
+
+/// Whether a process has started another; also where that cannot be found out.
+bool has_children(pid_t process) {
+  std::error_code failed;
+  bool known = false;
+  for (const auto& thread :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task", failed)) {
+    std::ifstream children(thread.path() / "children");
+    known |= children.is_open();
+    if (pid_t child = 0; children >> child) return true;
+  }
+  return !known;
+}
+
+/// Waits for the end of mpirun, or of a single process, and asks it to save and stop when this process was asked. On SIGINT
+/// and SIGTERM mpirun kills its processes within two seconds, too soon for a step and a checkpoint; it forwards SIGUSR1, but
+/// to nobody while it has not started the ranks yet.
+int wait_for(pid_t child, bool is_mpirun) {
+  constexpr int soon = 20, never = -1;  // milliseconds
+  int status = 0;
+  for (bool told = false; ::waitpid(child, &status, WNOHANG) == 0;) {
+    if (asked && !told && (!is_mpirun || has_children(child))) {
+      ::kill(child, SIGUSR1);
+      told = true;
+    }
+    pollfd wait{.fd = static_cast<int>(waker), .events = POLLIN, .revents = 0};
+    ::poll(&wait, 1, waker < 0 || (asked && !told) ? soon : never);
+    uint64_t times = 0;
+    [[maybe_unused]] const ssize_t got = ::read(wait.fd, &times, sizeof times);
+  }
+  return status;
+}
 
 }  // namespace
 
@@ -60,21 +135,20 @@ RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std:
   sigemptyset(&stops);
   for (const int signal : passed_on) sigaddset(&stops, signal);
   ::sigprocmask(SIG_BLOCK, &stops, &before);
-  const pid_t child = start_process(words, "--ranks", before);
-  launcher = child;
-  asked = 0;
-  // Signals ignored at program start (nohup) stay ignored, also by the ranks of a restart.
-  struct sigaction actions[std::size(passed_on)];
-  for (size_t i = 0; i < std::size(passed_on); ++i) {
-    ::sigaction(passed_on[i], nullptr, &actions[i]);
-    if (actions[i].sa_handler != SIG_IGN) std::signal(passed_on[i], pass_on);
-  }
-  ::sigprocmask(SIG_SETMASK, &before, nullptr);
-
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  launcher = 0;
+  asked = 0;
+  waker = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  {
+    const PassedOn signals;
+    const pid_t child = start_process(words, "--ranks", before);
+    launcher = child;
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    status = wait_for(child, ranks > 1);
+    launcher = 0;
   }
-  for (size_t i = 0; i < std::size(passed_on); ++i) ::sigaction(passed_on[i], &actions[i], nullptr);
+  ::close(static_cast<int>(waker));
+  waker = -1;
   const int code = exit_code_of(status);
   if (code == 127 && ranks > 1) {
     throw InputError(

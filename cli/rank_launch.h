@@ -12,7 +12,7 @@ struct RanksEnd {
 };
 
 /// Starts `program` with `arguments` as `ranks` ranks on this machine, by mpirun if they are several, and waits for them.
-/// SIGINT and SIGTERM are forwarded to every rank as a request to save and stop; a second one kills them. Throws
+/// SIGINT, SIGTERM, SIGUSR1 and SIGHUP are forwarded to every rank as a request to save and stop; a second one kills them. Throws
 /// InputError when there is no mpirun.
 RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std::string>& arguments);
 

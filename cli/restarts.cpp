@@ -1,12 +1,15 @@
 #include "cli/restarts.h"
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/text.h"
 
 namespace brightnet::cli {
 namespace {
@@ -64,6 +67,17 @@ int supervise(int restarts, int ranks, const SupervisedRun& run) {
     ranks = working;
     if (!run.wait(seconds)) return static_cast<int>(ExitCode::interrupted);
   }
+}
+
+GpusLeft gpus_left(const std::string& device, int count, const std::vector<int>& working) {
+  constexpr std::string_view numbered = "cuda:";
+  if (device.starts_with(numbered)) {
+    const auto named = parse_integer<int>(std::string_view(device).substr(numbered.size()));
+    const bool works = named && std::find(working.begin(), working.end(), *named) != working.end();
+    return {.most_ranks = works ? std::numeric_limits<int>::max() : 0};
+  }
+  const auto left = static_cast<int>(working.size());
+  return {.most_ranks = left, .visible = left < count ? working : std::vector<int>()};
 }
 
 std::string visible_devices(const std::string& visible, const std::vector<int>& working) {

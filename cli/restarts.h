@@ -29,6 +29,16 @@ struct SupervisedRun {
 /// twice without a step in between; returns its last exit code.
 int supervise(int restarts, int ranks, const SupervisedRun& run);
 
+/// What a run goes on with when only some GPUs still work.
+struct GpusLeft {
+  int most_ranks = 0;             ///< 0: none
+  std::vector<int> visible = {};  ///< the only ones to be seen from now on; empty: those that are seen now
+};
+
+/// `working`: of `count` GPUs, the indices of those that work. A run on `cuda:N` goes on with that one or not at all, and its
+/// number must go on meaning it.
+GpusLeft gpus_left(const std::string& device, int count, const std::vector<int>& working);
+
 /// CUDA_VISIBLE_DEVICES with which only some of the GPUs are seen. `visible`: what it is now, empty when it is not set;
 /// `working`: indices into the GPUs that are seen now.
 std::string visible_devices(const std::string& visible, const std::vector<int>& working);

@@ -1,9 +1,11 @@
 #include "cli/supervised_run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <mutex>
 #include <sstream>
 
@@ -43,16 +45,29 @@ class ScratchFolder {
   fs::path path_;
 };
 
-/// The lines of a file that may not be there: the folder, and "step" once one was made.
-RunEnd read_progress(const fs::path& file) {
-  RunEnd end;
-  if (!fs::exists(file)) return end;
-  std::istringstream lines(read_file(file));
-  std::getline(lines, end.folder);
-  std::string word;
-  end.made_steps = static_cast<bool>(std::getline(lines, word));
-  return end;
-}
+/// Where the processes of one start say how far they are. The file stays open: whatever cleans the folder of temporary
+/// files takes it away from a run of many days, and with it the run's folder would be forgotten.
+class ProgressFile {
+ public:
+  ProgressFile() : path_(folder_ / "progress") {
+    append_to_file(path_, "");
+    file_.open(path_, std::ios::binary);
+  }
+  const fs::path& path() const { return path_; }
+  /// Of the lines, the first is the folder, and there is a second once a step was made.
+  RunEnd read() {
+    RunEnd end;
+    std::getline(file_, end.folder);
+    std::string word;
+    end.made_steps = static_cast<bool>(std::getline(file_, word));
+    return end;
+  }
+
+ private:
+  ScratchFolder folder_;
+  fs::path path_;
+  std::ifstream file_;
+};
 
 /// The GPUs as a process of its own sees them: how many there are, and which of them work.
 struct Gpus {
@@ -60,7 +75,9 @@ struct Gpus {
   std::vector<int> working;
 };
 
-Gpus examine_gpus(const fs::path& output) {
+Gpus examine_gpus() {
+  const ScratchFolder scratch;
+  const fs::path output = scratch / "gpus";
   sigset_t none;
   sigemptyset(&none);
   const pid_t child = start_process({this_program(), "doctor", "--gpus"}, "doctor", none, output);
@@ -99,19 +116,16 @@ bool wait_unless_stopped(int seconds) {
 }  // namespace
 
 void ProgressReport::began(const fs::path& folder) {
-  folder_ = fs::absolute(folder);
-  write_atomically(file_, folder_.string() + '\n');
+  append_to_file(file_, fs::absolute(folder).string() + '\n');
 }
 
 void ProgressReport::step(const StepReport&) {
   if (stepped_) return;
   stepped_ = true;
-  write_atomically(file_, folder_.string() + "\nstep\n");
+  append_to_file(file_, "step\n");
 }
 
 int run_supervised(const TrainingOptions& options, int ranks, int restarts) {
-  const ScratchFolder scratch;
-  const fs::path progress = scratch / "progress";
   TrainingOptions resumed = options;
 
   const auto start = [&](int count, const std::string& folder) {
@@ -121,12 +135,15 @@ int run_supervised(const TrainingOptions& options, int ranks, int restarts) {
       words = {"train", "--resume", folder, "--device", options.device};
       if (options.no_graph) words.emplace_back("--no-graph");
       resumed = {.resume = true, .folder = folder};
+    } else if (!folder.empty() && options.folder.empty() && options.out.empty()) {
+      // `--resume` alone takes the run that was saved last, which may be another by now.
+      const auto at = std::find(words.begin(), words.end(), "--resume");
+      if (at != words.end()) words.insert(at + 1, folder);
     }
-    words.insert(words.end(), {"--supervised", progress.string()});
-    std::error_code ignored;
-    fs::remove(progress, ignored);
+    ProgressFile progress;
+    words.insert(words.end(), {"--supervised", progress.path().string()});
     const RanksEnd ranks_end = run_ranks(count, this_program(), words);
-    RunEnd end = read_progress(progress);
+    RunEnd end = progress.read();
     end.code = ranks_end.code;
     end.asked = ranks_end.asked;
     return end;
@@ -134,15 +151,15 @@ int run_supervised(const TrainingOptions& options, int ranks, int restarts) {
 
   const auto ranks_that_work = [&](int before) {
     if (options.device == "cpu") return before;
-    const Gpus gpus = examine_gpus(scratch / "gpus");
+    const Gpus gpus = examine_gpus();
     if (gpus.count == 0) return before;  // on the CPU, or the driver is gone, which the run itself will say
-    const auto working = static_cast<int>(gpus.working.size());
-    if (working < gpus.count) {
+    const GpusLeft left = gpus_left(options.device, gpus.count, gpus.working);
+    if (!left.visible.empty()) {
       const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-      ::setenv("CUDA_VISIBLE_DEVICES", visible_devices(visible ? visible : "", gpus.working).c_str(), 1);
+      ::setenv("CUDA_VISIBLE_DEVICES", visible_devices(visible ? visible : "", left.visible).c_str(), 1);
     }
-    return working >= before || working == 0 ? std::min(working, before)
-                                             : ranks_that_divide(resumed, working);
+    return left.most_ranks >= before || left.most_ranks == 0 ? std::min(left.most_ranks, before)
+                                                             : ranks_that_divide(resumed, left.most_ranks);
   };
 
   return supervise(restarts, ranks,

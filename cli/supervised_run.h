@@ -20,7 +20,7 @@ class ProgressReport : public RunObserver {
   void step(const StepReport& report) override;
 
  private:
-  std::filesystem::path file_, folder_;
+  std::filesystem::path file_;
   bool stepped_ = false;
 };
 

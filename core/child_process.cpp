@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -51,8 +53,14 @@ int exit_code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+// Linux adds a word to the name of a program whose file was replaced while it runs, by an update.
 std::string this_program() {
-  return std::filesystem::read_symlink("/proc/self/exe").string();
+  constexpr std::string_view replaced = " (deleted)";
+  std::string path = std::filesystem::read_symlink("/proc/self/exe").string();
+  std::error_code ignored;
+  if (path.ends_with(replaced) && !std::filesystem::exists(path, ignored))
+    path.resize(path.size() - replaced.size());
+  return path;
 }
 
 }  // namespace brightnet

@@ -20,7 +20,7 @@ pid_t start_process(const std::vector<std::string>& words, const std::string& wh
 /// The exit code of waitpid()'s status: 128 and the signal's number when a signal ended the process.
 int exit_code_of(int status);
 
-/// The path of this program.
+/// The path of this program, and of the one that has replaced it since.
 std::string this_program();
 
 }  // namespace brightnet

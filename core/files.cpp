@@ -189,8 +189,15 @@ int open_no_link(const fs::path& file, int flags) {
 }
 
 void append_to_file(const fs::path& file, std::string_view bytes) {
-  const int descriptor = open_no_link(file, O_WRONLY | O_CREAT | O_APPEND);
-  if (descriptor < 0) cannot_write(file, std::strerror(errno));
+  // Without waiting for somebody to read from a pipe, which a folder from somebody else may have in the file's place.
+  const int descriptor = open_no_link(file, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK);
+  if (descriptor < 0 && errno != ENXIO) cannot_write(file, std::strerror(errno));
+  struct stat about {};
+  if (descriptor < 0 || ::fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
+    if (descriptor >= 0) ::close(descriptor);
+    throw InputError("this is a pipe or a device, and only regular files are written", file.string(),
+                     "Remove it, or name another place.");
+  }
   const off_t before = ::lseek(descriptor, 0, SEEK_END);
   int failure = write_all(descriptor, bytes);
   if (failure != 0 && before >= 0) static_cast<void>(!::ftruncate(descriptor, before));

@@ -21,7 +21,7 @@ void write_atomically(const std::filesystem::path& file, const std::function<voi
 void write_atomically(const std::filesystem::path& file, const std::string& content);
 
 /// Adds the bytes to the end of FILE, which is created if missing: all of them, or none. Throws InputError as
-/// write_atomically() does, and where FILE is a symbolic link; the file then ends as before.
+/// write_atomically() does, and at once where FILE is a symbolic link, a pipe or a device; the file then ends as before.
 void append_to_file(const std::filesystem::path& file, std::string_view bytes);
 
 /// Flushes what was appended to FILE so far to the disk, if it is there. Throws InputError when that fails.

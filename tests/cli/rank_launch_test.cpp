@@ -96,7 +96,7 @@ TEST_F(RunRanks, WithoutMpirunSayWhatToInstall) {
 }
 
 TEST_F(RunRanks, ASignalReachesMpirunAsARequestToSave) {
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
     fs::remove(folder_ / "ready");
     be_mpirun("trap 'exit 4' USR1; trap 'exit 9' INT TERM; touch " + (folder_ / "ready").string() +
               "; while :; do sleep 0.01; done");
@@ -104,6 +104,42 @@ TEST_F(RunRanks, ASignalReachesMpirunAsARequestToSave) {
     EXPECT_EQ(run_ranks(2, "/bin/true", {}).code, 4) << number;
     sender.join();
   }
+}
+
+// mpirun forwards it to the ranks that it has started: what came before that was lost, and the run went on.
+TEST_F(RunRanks, ASignalWaitsUntilThereAreRanks) {
+  const std::string started = (folder_ / "started").string();
+  // Without a process of its own until then.
+  be_mpirun("trap '[ ! -e " + started + " ] || exit 4' USR1; : >" + (folder_ / "ready").string() +
+            "; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; : >" + started +
+            "; sleep 5 & wait; exit 9");
+  std::thread sender = send_when_ready(SIGTERM);
+  EXPECT_EQ(run_ranks(2, "/bin/true", {}).code, 4);
+  sender.join();
+}
+
+// With --restarts there is a next start, and a wait before it: `nohup` holds for these, too.
+TEST_F(RunRanks, SignalsMeanAfterwardsWhatTheyMeantBefore) {
+  const auto own = [](int) {};
+  std::signal(SIGHUP, SIG_IGN);
+  std::signal(SIGTERM, own);
+  for (int start = 1; start <= 2; ++start) {
+    fs::remove(folder_ / "ready");
+    be_mpirun("trap 'exit 4' USR1; touch " + (folder_ / "ready").string() + "; sleep 0.3; exit 7");
+    std::thread sender = send_when_ready(SIGHUP);
+    const RanksEnd end = run_ranks(2, "/bin/true", {});
+    EXPECT_EQ(end.code, 7) << "the hangup was passed on in start " << start;
+    EXPECT_FALSE(end.asked);
+    sender.join();
+    struct sigaction now {};
+    ::sigaction(SIGHUP, nullptr, &now);
+    EXPECT_EQ(now.sa_handler, SIG_IGN) << "after start " << start;
+    if (now.sa_handler != SIG_IGN) break;  // the next hangup would end the tests
+    ::sigaction(SIGTERM, nullptr, &now);
+    EXPECT_EQ(now.sa_handler, static_cast<void (*)(int)>(own)) << "after start " << start;
+  }
+  std::signal(SIGHUP, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
 }
 
 TEST_F(RunRanks, ASecondSignalEndsThem) {

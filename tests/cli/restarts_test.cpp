@@ -110,6 +110,23 @@ TEST(Restarts, NeverWaitLongerThanFiveMinutes) {
   EXPECT_EQ(play.waits.back(), 300);
 }
 
+TEST(Restarts, GoOnWithTheGpusThatWork) {
+  for (const char* device : {"auto", "cuda"}) {
+    EXPECT_EQ(gpus_left(device, 4, {0, 1, 2, 3}).most_ranks, 4);
+    EXPECT_TRUE(gpus_left(device, 4, {0, 1, 2, 3}).visible.empty());
+    EXPECT_EQ(gpus_left(device, 4, {1, 3}).most_ranks, 2);
+    EXPECT_EQ(gpus_left(device, 4, {1, 3}).visible, (std::vector<int>{1, 3}));
+    EXPECT_EQ(gpus_left(device, 4, {}).most_ranks, 0);
+  }
+}
+
+// Without GPU 0, CUDA would call another one cuda:2, perhaps one that somebody else computes on.
+TEST(Restarts, OnANamedGpuStayOnIt) {
+  EXPECT_GE(gpus_left("cuda:2", 4, {1, 2, 3}).most_ranks, 1);
+  EXPECT_TRUE(gpus_left("cuda:2", 4, {1, 2, 3}).visible.empty()) << "its number would mean another";
+  EXPECT_EQ(gpus_left("cuda:2", 4, {0, 1, 3}).most_ranks, 0);
+}
+
 TEST(Restarts, NameTheGpusThatWorkAsCudaDoes) {
   EXPECT_EQ(visible_devices("", {0, 2, 3}), "0,2,3");
   EXPECT_EQ(visible_devices("4,5,GPU-8a", {0, 2}), "4,GPU-8a");

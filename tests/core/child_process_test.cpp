@@ -40,6 +40,22 @@ TEST_F(ChildProcess, WritesBothStreamsIntoAFileThatAnyoneMayReadAsTheUmaskAllows
   EXPECT_EQ(made.st_mode & 0777, 0666u);
 }
 
+// `--restarts` starts its own program again after days, and it may have been updated by then.
+TEST_F(ChildProcess, KnowsItsProgramAfterAnUpdate) {
+  const fs::path own = this_program(), copy = fs::path(::testing::TempDir()) / "child_process_copy";
+  if (own.filename() == copy.filename()) {  // the copy, which the other half of this test runs
+    fs::remove(own);
+    EXPECT_EQ(this_program(), own) << "nothing is there yet";
+    write_atomically(own, "the new version");
+    EXPECT_EQ(this_program(), own);
+    return;
+  }
+  fs::copy_file(own, copy, fs::copy_options::overwrite_existing);
+  EXPECT_EQ(run(copy.string() + " --gtest_filter=ChildProcess.KnowsItsProgramAfterAnUpdate", output_), 0)
+      << read_file(output_);
+  fs::remove(copy);
+}
+
 TEST_F(ChildProcess, HasTheExitCodeOfAShell) {
   EXPECT_EQ(run("exit 3", output_), 3);
   EXPECT_EQ(run("kill -TERM $$", output_), 143);

@@ -179,6 +179,30 @@ TEST(Files, AnAppendDoesNotFollowALink) {
   EXPECT_EQ(read_file(folder / "mine"), "mine\n");
 }
 
+// Of a folder from somebody else: a run whose train.log was a pipe waited forever for its reader.
+TEST(Files, AnAppendToAPipeOrADeviceIsRefusedAtOnce) {
+  const auto folder = fresh_folder("append_pipe");
+  const fs::path pipe = folder / "log";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto refused = [](const fs::path& file) {
+    try {
+      append_to_file(file, "a line\n");
+    } catch (const InputError& e) {
+      return std::string(e.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  ::alarm(30);  // instead of waiting
+  EXPECT_NE(refused(pipe).find("pipe or a device"), std::string::npos) << refused(pipe);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  EXPECT_NE(refused(pipe).find(pipe.string() + ": this is a pipe or a device"), std::string::npos)
+      << refused(pipe);
+  ::close(reader);
+  EXPECT_NE(refused("/dev/null").find("pipe or a device"), std::string::npos);
+  ::alarm(0);
+}
+
 TEST(Files, AnAppendIsWholeOrNothing) {
   const auto folder = fresh_folder("append");
   append_to_file(folder / "log", "one\n");

@@ -142,6 +142,14 @@ TEST_F(Ranks, EndWithTheMessageOfTheOneThatFails) {
   EXPECT_EQ(result.err.find("has died"), std::string::npos) << "its death is no news: " << result.err;
 }
 
+// The sums of gradients that it has started would be written where they were: that ended it before it could say why.
+TEST_F(Ranks, EndWithTheMessageOfTheOneThatFailsInItsBackwardPass) {
+  const ProgramResult result = play("in_backward", 2);
+  EXPECT_EQ(result.code, 2) << result.err;
+  EXPECT_NE(result.err.find("layer:7: there is no more memory."), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find("has died"), std::string::npos) << result.err;
+}
+
 TEST_F(Ranks, SayOnceWhatGoesWrongOnAll) {
   const ProgramResult result = play("everybody", 3);
   EXPECT_EQ(result.code, 2) << result.err;

@@ -257,6 +257,30 @@ TEST_F(FailingRanks, AreStartedAgain) {
   EXPECT_FALSE(fs::exists(run_.folder() / "out-2")) << "it began another run";
 }
 
+// systemd-tmpfiles takes away what has lain in /tmp for ten days, also below a run that takes longer.
+TEST_F(FailingRanks, AreStartedAgainWhereTemporaryFilesWereCleanedAway) {
+  const fs::path temporary = run_.folder() / "temporary";
+  fs::create_directories(temporary);
+  Environment environment;
+  environment.set("TMPDIR", temporary.string());
+  Words words = train("run.yaml", {"train.epochs=40000"});
+  words.insert(words.end(), {"--restarts", "1"});
+  const Program program = start(words);
+  ASSERT_TRUE(wait_until([&] { return epochs_done(2); })) << program.err_so_far();
+  EXPECT_FALSE(fs::is_empty(temporary)) << "this test looks at the wrong folder";
+  for (const auto& entry : fs::directory_iterator(temporary)) fs::remove_all(entry.path());
+  ::kill(children_of(program.process()).at(0), SIGKILL);
+  EXPECT_TRUE(wait_until([&] {
+    const std::string said = program.err_so_far();
+    return said.find("(restart 1 of 1)") < said.rfind("Resum") && said.rfind("Resum") < said.rfind("epoch ");
+  })) << program.err_so_far();
+  ::kill(program.process(), SIGINT);
+  const ProgramResult result = program.wait();
+  EXPECT_EQ(result.code, 4) << result.err;
+  expect_once(result.err, "is resumed from its last saved state (restart 1 of 1)");
+  EXPECT_FALSE(fs::exists(run_.folder() / "out-2")) << "it began another run";
+}
+
 // What a run was resumed with is in no file of it.
 TEST_F(FailingRanks, AreStartedAgainAsTheyWereResumed) {
   ASSERT_EQ(start(train("run.yaml", {"train.epochs=1"})).wait().code, 0);
@@ -281,6 +305,38 @@ TEST_F(FailingRanks, AreStartedAgainAsTheyWereResumed) {
   })) << program.err_so_far();
   ::kill(program.process(), SIGINT);
   EXPECT_EQ(program.wait().code, 4);
+}
+
+// `--resume` without a folder takes the run that was saved last, which may be another one by then.
+TEST_F(FailingRanks, AreStartedAgainInTheFolderThatTheyHadResumed) {
+  const Words words{testing::program().string(), "train", "run.yaml"};
+  for (int run = 1; run <= 2; ++run)
+    ASSERT_EQ(start(with_settings(words, SmallRun::short_run({"train.epochs=1"}))).wait().code, 0);
+  const fs::path runs = run_.folder() / "runs";
+  const auto saved_last = [&](const char* run) {
+    fs::last_write_time(runs / run / "state/state.safetensors",
+                        fs::file_time_type::clock::now() + std::chrono::hours(1));
+  };
+  saved_last("run");
+  Words again = words;
+  again.insert(again.end(), {"--resume", "--restarts", "1"});
+  const Program program = start(with_settings(again, SmallRun::short_run({"train.epochs=40000"})));
+  ASSERT_TRUE(wait_until([&] {
+    return read_file(runs / "run/metrics.csv").find("\n3,") != std::string::npos;
+  })) << program.err_so_far();
+  ::kill(children_of(program.process()).at(0), SIGKILL);
+  ASSERT_TRUE(wait_until([&] { return program.err_so_far().find("(restart 1 of 1)") != std::string::npos; }))
+      << program.err_so_far();
+  saved_last("run-2");  // within the two seconds before the restart
+  EXPECT_TRUE(wait_until([&] {
+    const std::string said = program.err_so_far();
+    return said.find("(restart 1 of 1)") < said.rfind("Resum") && said.rfind("Resum") < said.rfind("epoch ");
+  })) << program.err_so_far();
+  ::kill(program.process(), SIGINT);
+  const ProgramResult result = program.wait();
+  EXPECT_EQ(result.code, 4) << result.err;
+  const std::string last = result.err.substr(result.err.find("(restart 1 of 1)"));
+  EXPECT_EQ(last.find("runs/run-2"), std::string::npos) << last;
 }
 
 TEST_F(FailingRanks, ASingleProcessIsStartedAgainUntilItsRestartsAreUsedUp) {
@@ -309,6 +365,75 @@ TEST_F(FailingRanks, AreNotStartedAgainAfterCtrlC) {
   const ProgramResult result = program.wait();
   EXPECT_EQ(result.code, 4) << result.err;
   EXPECT_EQ(result.err.find("restart 1"), std::string::npos) << result.err;
+}
+
+/// The words of a page's file from `first` up to the end of its block.
+std::string part_of_page(const std::string& first, const std::string& end) {
+  const std::string page = read_file(source_dir() / "docs/distributed.md");
+  const size_t begin = page.find(first), until = page.find(end, begin);
+  EXPECT_NE(begin, std::string::npos) << first;
+  return begin == std::string::npos ? "" : page.substr(begin, until - begin);
+}
+
+// The sbatch file and the launcher of the page, as they stand there but for what starts the ranks. They looked for a saved
+// state: a run that was killed before it had one left a folder in the way, and each later start began a run of its own.
+TEST_F(FailingRanks, OfTheLaunchersOnThePageGoOnWhereTheyWereKilledBeforeTheFirstSave) {
+  const fs::path bin = run_.folder() / "bin", runs = run_.folder() / "runs", coco = runs / "coco";
+  fs::create_directories(bin);
+  fs::create_symlink(testing::program(), bin / "brightnet");
+  for (const char* launcher : {"srun", "mpirun"}) {
+    write_atomically(bin / launcher,
+                     "#!/bin/bash\nwhile [[ $1 != brightnet ]]; do shift; done\nexec \"$@\"\n");
+    fs::permissions(bin / launcher, fs::perms::owner_all);
+  }
+  run_.write_config(
+      "train: {precision: fp32, size: 64, batch: 4, epochs: 1, grow: 0}\nloader: {workers: 1}\n");
+  fs::rename(run_.config(), run_.folder() / "coco.yaml");
+  std::string pod = part_of_page("                  if [ -e runs/coco", "              volumeMounts");
+  write_atomically(run_.folder() / "kubernetes", pod);
+  write_atomically(run_.folder() / "slurm", part_of_page("run=runs/coco", "```"));
+  Environment environment;
+  environment.set("PATH", bin.string() + ":/usr/bin:/bin");
+  for (const char* script : {"slurm", "kubernetes"}) {
+    fs::remove_all(runs);
+    // Killed while it read the data, and after it had described itself.
+    fs::create_directories(coco / "weights");
+    fs::create_directories(coco / "state");
+    write_atomically(coco / "state/lock", "process 1 on gpu01");
+    for (const bool begun : {false, true}) {
+      if (begun) fs::remove(coco / "state/state.safetensors");
+      if (begun) fs::remove(coco / "weights/last.safetensors");
+      const ProgramResult result = start({"bash", script}).wait();
+      ASSERT_EQ(result.code, 0) << script << ": " << result.err;
+      EXPECT_TRUE(fs::exists(coco / "state/state.safetensors")) << script << ": " << result.err;
+      EXPECT_FALSE(fs::exists(runs / "coco-2")) << script << ": " << result.err;
+      int aside = 0;
+      for (const auto& entry : fs::directory_iterator(runs)) aside += fs::exists(entry.path() / "state/lock");
+      EXPECT_EQ(aside, 2) << script << ": what was there is kept";
+    }
+  }
+}
+
+// As --restarts does: a device that worked until it failed is no mistake of the user's.
+TEST_F(FailingRanks, OfTheSbatchFileAreQueuedAgainUnlessTheUserMustActFirst) {
+  Environment environment;
+  environment.set("SLURM_JOB_ID", "7");
+  const fs::path state = run_.folder() / "runs/coco/state/state.safetensors";
+  const std::string stubs = "srun() { return $1; }\nscontrol() { echo \"$@\"; }\nrun=runs/coco\n";
+  std::string rest = part_of_page("srun --mpi=pmix", "```");
+  rest = "srun $CODE\n" + rest.substr(rest.find("code=$?"));
+  write_atomically(run_.folder() / "slurm", stubs + rest);
+  for (const bool saved : {false, true}) {
+    if (saved) fs::create_directories(state);
+    for (const int code : {0, 1, 2, 3, 4, 137}) {
+      environment.set("CODE", std::to_string(code));
+      const ProgramResult result = start({"bash", "slurm"}).wait();
+      EXPECT_EQ(result.code, code);
+      const bool again = code == 1 || code >= 4 || (code == 3 && saved);
+      EXPECT_EQ(result.out, again ? "requeue 7\n" : "")
+          << code << (saved ? " with" : " without") << " a state";
+    }
+  }
 }
 
 TEST_F(FailingRanks, OfALauncherAreRestartedByTheLauncher) {

@@ -5,6 +5,8 @@
 #include <map>
 #include <thread>
 
+#include <sys/mman.h>
+
 #include "core/child_process.h"
 #include "core/files.h"
 #include "core/log.h"
@@ -182,6 +184,21 @@ Answer thrown(Communicator& ranks, const fs::path&) {
   return "went on";
 }
 
+/// Rank 1 fails in the middle of its backward pass, and the memory of its gradients goes with it.
+Answer in_backward(Communicator& ranks, const fs::path&) {
+  constexpr size_t count = 1 << 20, bytes = count * sizeof(float);
+  void* const memory = ::mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  auto* const gradients = static_cast<float*>(memory);
+  DeviceCollectives& tensors = ranks.host_collectives();
+  if (ranks.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  for (const size_t bucket : {0, 1})
+    tensors.start_all_reduce(gradients + bucket * count, count, Reduction::sum);
+  if (ranks.rank() == 0) tensors.finish_all_reduces();
+  tensors.abandon();
+  ::munmap(memory, 2 * bytes);
+  throw InputError("there is no more memory", "layer:7");
+}
+
 /// Every rank comes upon the same trouble.
 Answer everybody(Communicator&, const fs::path&) {
   throw InputError("it rains everywhere");
@@ -221,7 +238,8 @@ int play(Communicator& ranks, const std::string& scenario, const fs::path& folde
       {"collectives", collectives}, {"bits", bits},         {"overlapped", overlapped},
       {"afterwards", afterwards},   {"samples", samples},   {"unprepared", unprepared},
       {"different", different},     {"thrown", thrown},     {"everybody", everybody},
-      {"absent", absent},           {"choosing", choosing}, {"device_hangs", device_hangs}};
+      {"absent", absent},           {"choosing", choosing}, {"device_hangs", device_hangs},
+      {"in_backward", in_backward}};
   const Answer answer = scenarios.at(scenario)(ranks, folder);
   write_atomically(folder / (scenario + '.' + std::to_string(ranks.rank())), answer);
   return 0;

@@ -63,8 +63,8 @@ class Communicator {
 };
 
 /// Connects the ranks started by mpirun, srun or a Kubernetes MPIJob; Solo, without initializing MPI, when
-/// this process was started otherwise. At most one at a time. Also divides a machine's cores among its ranks,
-/// unless OMP_NUM_THREADS is set or the ranks are bound to cores. Throws DeviceError when MPI is unusable.
+/// this process was started otherwise. At most one at a time. Also divides cores among the ranks that may use the same
+/// ones, unless OMP_NUM_THREADS is set. Throws DeviceError when MPI is unusable.
 std::unique_ptr<Communicator> open_communicator();
 
 /// Broadcasts one number or plain struct from rank `root`.

@@ -10,13 +10,13 @@
 #include <string_view>
 #include <thread>
 
-#include <sched.h>
 #include <unistd.h>
 
 #include "core/error.h"
 #include "core/log.h"
 #include "core/threads.h"
 #include "train/distributed/agreement.h"
+#include "train/distributed/core_sharing.h"
 #include "train/distributed/launched_rank.h"
 #include "train/distributed/solo.h"
 
@@ -47,13 +47,11 @@ class Deadline {
   std::jthread thread_;
 };
 
-/// Divides the cores among ranks that are not bound, which would each use all of them.
-void share_cores(int local_size) {
-  if (std::getenv("OMP_NUM_THREADS")) return;
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return;
-  if (CPU_COUNT(&set) < ::sysconf(_SC_NPROCESSORS_ONLN)) return;
-  omp_set_num_threads(std::max(1, usable_processors() / local_size));
+/// Divides cores among the ranks that may all use them, and would each use all of them.
+void share_cores(Communicator& ranks) {
+  const int sharing = ranks_sharing_cores(ranks.all_gather(own_processors()), ranks.rank());
+  if (sharing == 1 || std::getenv("OMP_NUM_THREADS")) return;
+  omp_set_num_threads(std::max(1, usable_processors() / sharing));
 }
 
 }  // namespace
@@ -192,7 +190,7 @@ std::unique_ptr<Communicator> open_communicator() {
                           std::to_string(communicator->size()) + " of them",
                       "", "With srun, say --mpi=pmix, or start them by the mpirun of Open MPI.");
   }
-  share_cores(communicator->local_size());
+  share_cores(*communicator);
   return communicator;
 }
 

@@ -1,5 +1,7 @@
 #include "train/distributed/mpi_collectives.h"
 
+#include <chrono>
+
 #include "core/clock.h"
 #include "train/distributed/mpi.h"
 
@@ -45,6 +47,13 @@ void MpiCollectives::finish_all_reduces() {
   std::unique_lock lock(mutex_);
   finished_.wait(lock, [this] { return open_.empty(); });
   waited_ += seconds_now() - begin;
+}
+
+void MpiCollectives::abandon() {
+  constexpr std::chrono::seconds longest{5};
+  std::unique_lock lock(mutex_);
+  if (open_.size() > 1) open_.resize(1);
+  finished_.wait_for(lock, longest, [this] { return open_.empty(); });
 }
 
 void MpiCollectives::reduce_buckets() {

@@ -32,6 +32,8 @@ class MpiCollectives : public DeviceCollectives {
   void sum(double* values, size_t count) override;
   void start_all_reduce(float* values, size_t count, Reduction reduction) override;
   void finish_all_reduces() override;
+  /// Nothing can interrupt MPI: the bucket that is being reduced is waited for, though not for long.
+  void abandon() override;
   double waited_seconds() override { return waited_; }
 
  private:

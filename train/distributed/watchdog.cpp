@@ -178,12 +178,14 @@ void Watchdog::look_for_deaths() {
 void Watchdog::look_for_silence() {
   for (int lane = 0; lane < lanes; ++lane) {
     const Wait& wait = waits_[lane];
-    if (!wait.what.load()) continue;
+    const char* const what = wait.what;
+    if (!what) continue;
     const Clock::time_point since{Clock::duration(wait.since.load())};
     const double waited = seconds_since(std::max({since, awake_since_, progressed_})), limit = limit_;
     // Rank 0 hears all ranks; the others report only when rank 0 itself does not.
     const double patience = limit + (rank_ == 0 ? 0 : 2 + std::min(rank_, 8));
-    if (waited > patience && wait.what.load()) fail(find_missing(static_cast<Lane>(lane), waited));
+    // The call may end while this is written.
+    if (waited > patience && wait.what) fail(find_missing(static_cast<Lane>(lane), what, waited));
   }
 }
 
@@ -191,11 +193,11 @@ bool Watchdog::is_silent(double quiet) const {
   return quiet > std::min(longest_silence, limit_ / 2);
 }
 
-std::string Watchdog::describe_missing(int rank, Lane lane, double waited) const {
+std::string Watchdog::describe_missing(int rank, const char* what, double waited) const {
   const Heard& heard = heard_[rank];
   const double quiet = seconds_since(heard.at);
-  std::string text = name(rank) + " has not reached " + waits_[lane].what.load() +
-                     ", where the others wait, for " + std::to_string(static_cast<int>(waited)) + " s. ";
+  std::string text = name(rank) + " has not reached " + what + ", where the others wait, for " +
+                     std::to_string(static_cast<int>(waited)) + " s. ";
   if (is_silent(quiet)) {
     text += "It has been silent for " + std::to_string(static_cast<int>(quiet)) +
             " s: it is stopped, or its machine or the network is lost";
@@ -207,18 +209,18 @@ std::string Watchdog::describe_missing(int rank, Lane lane, double waited) const
   return text;
 }
 
-std::string Watchdog::find_missing(Lane lane, double waited) const {
+std::string Watchdog::find_missing(Lane lane, const char* what, double waited) const {
   const uint64_t mine = waits_[lane].begun;
   std::string missing;
   const int known = rank_ == 0 ? static_cast<int>(heard_.size()) : 1;
   for (int other = 0; other < known && missing.empty(); ++other) {
     const Heard& heard = heard_[other];
     const bool late = heard.beat.begun[lane] < mine || is_silent(seconds_since(heard.at));
-    if (other != rank_ && late) missing = describe_missing(other, lane, waited);
+    if (other != rank_ && late) missing = describe_missing(other, what, waited);
   }
   if (missing.empty()) {
-    missing = name(rank_) + " has waited " + std::to_string(static_cast<int>(waited)) + " s in " +
-              waits_[lane].what.load() + ", but no rank is late: messages between the ranks are being lost";
+    missing = name(rank_) + " has waited " + std::to_string(static_cast<int>(waited)) + " s in " + what +
+              ", but no rank is late: messages between the ranks are being lost";
   }
   return missing +
          ". All ranks stop; --resume continues from the last saved state, or begins the run again if it has "

@@ -95,10 +95,10 @@ class Watchdog {
   void look_for_silence();
   /// The sum over the ranks that are heard, and this one.
   uint64_t progress() const;
-  std::string find_missing(Lane lane, double waited) const;
+  std::string find_missing(Lane lane, const char* what, double waited) const;
   /// Whether a rank without a beat for `quiet` seconds is stopped or lost, not merely slow.
   bool is_silent(double quiet) const;
-  std::string describe_missing(int rank, Lane lane, double waited) const;
+  std::string describe_missing(int rank, const char* what, double waited) const;
 
   MPI_Comm channel_;
   int rank_ = 0;

@@ -75,6 +75,7 @@ RunFolder RunFolder::create(const fs::path& wanted) {
     flush_folder(clean.parent_path());
     flush_folder(folder.path_);
     folder.made_ = made;
+    folder.is_new_ = true;
     return folder;
   }
 }
@@ -148,8 +149,9 @@ fs::path RunFolder::snapshot(uint64_t epoch) const {
 
 void RunFolder::remove_unused() const {
   std::error_code ignored;
-  fs::remove(log(), ignored);
-  fs::remove(state().parent_path() / "lock", ignored);
+  if (!is_new_ || saved() || fs::exists(last(), ignored) || fs::exists(best(), ignored)) return;
+  for (const fs::path& file : {log(), start(), model(), state().parent_path() / "lock"})
+    fs::remove(file, ignored);
   for (const fs::path& folder : {state().parent_path(), last().parent_path(), path_})
     fs::remove(folder, ignored);
   for (const fs::path& folder : made_) fs::remove(folder, ignored);

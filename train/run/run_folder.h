@@ -29,7 +29,8 @@ class RunFolder {
   bool saved() const;
   /// Whether the state is gone that was saved with the last weights: not a run to be begun again.
   bool lost_state() const;
-  /// Removes what create() made and `log()`, and each folder that this leaves empty.
+  /// Removes what create() made, `log()` and what there is of the description, and each folder that this leaves empty. Does
+  /// nothing to a folder that was not created by this object, or in which the run has trained.
   void remove_unused() const;
 
   const std::filesystem::path& path() const { return path_; }
@@ -53,6 +54,7 @@ class RunFolder {
   std::filesystem::path path_;
   std::vector<std::filesystem::path> made_ =
       {};  ///< folders around it that create() made, the inner ones first
+  bool is_new_ = false;
 };
 
 }  // namespace brightnet

@@ -59,13 +59,30 @@ TEST_F(Runs, UseAnEmptyFolderThatIsThere) {
 
 TEST_F(Runs, ThatWereNotBegunLeaveNothingBehind) {
   const RunFolder run = RunFolder::create(base_ / "cells");
-  for (const fs::path& file : {run.log(), run.state().parent_path() / "lock"}) std::ofstream(file) << "x";
+  // The disk was full before the description was whole.
+  for (const fs::path& file : {run.log(), run.state().parent_path() / "lock", run.start(), run.model()})
+    std::ofstream(file) << "x";
   run.remove_unused();
   EXPECT_FALSE(fs::exists(run.path()));
   const RunFolder kept = RunFolder::create(base_ / "cells");
   std::ofstream(kept.file("notes.txt")) << "of the user";
   kept.remove_unused();
   EXPECT_TRUE(fs::exists(kept.file("notes.txt")));
+}
+
+// Whatever has become of its config.yaml meanwhile.
+TEST_F(Runs, ThatHaveTrainedLoseNothing) {
+  const RunFolder run = RunFolder::create(base_ / "cells");
+  make_resumable(run);
+  for (const fs::path& file : {run.log(), run.model()}) std::ofstream(file) << "x";
+  fs::remove(run.config());
+  for (const RunFolder& known : {run, RunFolder::at(run.path())}) {
+    known.remove_unused();
+    EXPECT_TRUE(fs::exists(run.log()) && fs::exists(run.model()));
+  }
+  fs::remove(run.state());
+  RunFolder::at(run.path()).remove_unused();
+  EXPECT_TRUE(fs::exists(run.log())) << "another process has begun it";
 }
 
 TEST_F(Runs, AreResumedFromTheOneThatWasSavedLast) {
