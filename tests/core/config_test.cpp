@@ -43,7 +43,7 @@ struct Training {
   }
 };
 
-Training read(const std::string& text, const std::vector<std::string>& overrides = {}) {
+Training read_example(const std::string& text, const std::vector<std::string>& overrides = {}) {
   auto document = YamlDocument::parse(text, "run.yaml");
   for (const auto& assignment : overrides) document.set(assignment);
   Training training;
@@ -52,9 +52,9 @@ Training read(const std::string& text, const std::vector<std::string>& overrides
 }
 
 /// The message of the InputError that reading ends in; "" when it does not.
-std::string refusal(const std::string& text, const std::vector<std::string>& overrides = {}) {
+std::string refusal_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
   try {
-    read(text, overrides);
+    read_example(text, overrides);
   } catch (const InputError& e) {
     return e.what();
   }
@@ -96,7 +96,7 @@ TEST(Yaml, ACommaThatBeginsAValueIsRefusedWithItsLine) {
 }
 
 TEST(Config, ReadsEveryKindOfValueAndKeepsTheDefaultsOfTheRest) {
-  const auto t = read(
+  const auto t = read_example(
       "epochs: 7\nrate: 1e-3\nsync: true\nseed: 18446744073709551615\nclasses: [RBC, 'no', \"1\"]\n"
       "sizes: [320, 416]\nanchors: [[1, 2.5], [3, 4]]\nschedule:\n  kind: steps\n  steps: [0.5]\n");
   EXPECT_EQ(t.epochs, 7);
@@ -113,74 +113,75 @@ TEST(Config, ReadsEveryKindOfValueAndKeepsTheDefaultsOfTheRest) {
 }
 
 TEST(Config, AnEmptyFileAndAnEmptySectionGiveTheDefaults) {
-  EXPECT_EQ(read("").epochs, 100);
-  EXPECT_EQ(read("# nothing\n").epochs, 100);
-  EXPECT_FLOAT_EQ(read("schedule:\n").schedule.warmup, 3);
+  EXPECT_EQ(read_example("").epochs, 100);
+  EXPECT_EQ(read_example("# nothing\n").epochs, 100);
+  EXPECT_FLOAT_EQ(read_example("schedule:\n").schedule.warmup, 3);
 }
 
 TEST(Config, AnUnknownKeyIsRefusedWithFileLineAndTheNearestKnownKey) {
-  expect_refused(refusal("rate: 1\nepoch: 5\n"), {"run.yaml:2", "'epoch'", "Did you mean 'epochs'?"});
-  expect_refused(refusal("epochs: 1\nschedule:\n  warmup: 1\n  warmpu: 2\n"),
+  expect_refused(refusal_of("rate: 1\nepoch: 5\n"), {"run.yaml:2", "'epoch'", "Did you mean 'epochs'?"});
+  expect_refused(refusal_of("epochs: 1\nschedule:\n  warmup: 1\n  warmpu: 2\n"),
                  {"run.yaml:4", "'warmpu'", "'warmup'"});
   // Nothing is near: all known keys are listed.
-  expect_refused(refusal("weight_decay_of_the_optimizer: 1\n"),
+  expect_refused(refusal_of("weight_decay_of_the_optimizer: 1\n"),
                  {"run.yaml:1", "Known here:", "rate", "sync"});
 }
 
 TEST(Config, AKeyGivenTwiceIsRefused) {
-  expect_refused(refusal("rate: 1\nepochs: 5\nrate: 2\n"), {"run.yaml:3", "'rate'", "twice"});
-  expect_refused(refusal("[rate]: 1\n"), {"run.yaml:1", "a key must be a word"});
+  expect_refused(refusal_of("rate: 1\nepochs: 5\nrate: 2\n"), {"run.yaml:3", "'rate'", "twice"});
+  expect_refused(refusal_of("[rate]: 1\n"), {"run.yaml:1", "a key must be a word"});
 }
 
 TEST(Config, AValueOfTheWrongTypeIsRefusedWithItsPlace) {
-  expect_refused(refusal("\nepochs: many\n"), {"run.yaml:2", "'epochs'", "'many'", "whole number"});
-  expect_refused(refusal("epochs: 1.5\n"), {"run.yaml:1", "'epochs'", "1.5"});
-  expect_refused(refusal("sync: maybe\n"), {"run.yaml:1", "true or false"});
-  expect_refused(refusal("seed: -1\n"), {"run.yaml:1", "'seed'"});
-  expect_refused(refusal("rate: [1, 2]\n"), {"run.yaml:1", "'rate'", "a number"});
-  expect_refused(refusal("classes: RBC\n"), {"run.yaml:1", "'classes'", "a list"});
-  expect_refused(refusal("schedule: 5\n"), {"run.yaml:1", "mapping"});
+  expect_refused(refusal_of("\nepochs: many\n"), {"run.yaml:2", "'epochs'", "'many'", "whole number"});
+  expect_refused(refusal_of("epochs: 1.5\n"), {"run.yaml:1", "'epochs'", "1.5"});
+  expect_refused(refusal_of("sync: maybe\n"), {"run.yaml:1", "true or false"});
+  expect_refused(refusal_of("seed: -1\n"), {"run.yaml:1", "'seed'"});
+  expect_refused(refusal_of("rate: [1, 2]\n"), {"run.yaml:1", "'rate'", "a number"});
+  expect_refused(refusal_of("classes: RBC\n"), {"run.yaml:1", "'classes'", "a list"});
+  expect_refused(refusal_of("schedule: 5\n"), {"run.yaml:1", "mapping"});
 }
 
 TEST(Config, AValueOutsideItsLimitsIsRefusedWithTheLimit) {
-  expect_refused(refusal("epochs: 0\n"), {"run.yaml:1", "'epochs' is 0", "at least 1"});
-  expect_refused(refusal("epochs: 1001\n"), {"1001", "at most 1000"});
-  expect_refused(refusal("rate: 0\n"), {"'rate'", "above 0"});
-  expect_refused(refusal("rate: .nan\n"), {"'rate'"});
-  expect_refused(refusal("schedule: {warmup: -1}\n"), {"'warmup'", "at least 0"});
+  expect_refused(refusal_of("epochs: 0\n"), {"run.yaml:1", "'epochs' is 0", "at least 1"});
+  expect_refused(refusal_of("epochs: 1001\n"), {"1001", "at most 1000"});
+  expect_refused(refusal_of("rate: 0\n"), {"'rate'", "above 0"});
+  expect_refused(refusal_of("rate: .nan\n"), {"'rate'"});
+  expect_refused(refusal_of("schedule: {warmup: -1}\n"), {"'warmup'", "at least 0"});
 }
 
 TEST(Config, NumbersThatAreNotFiniteAreRefused) {
-  expect_refused(refusal("epochs: 2\nrate: .inf\n"), {"run.yaml:2", "'rate'", "not finite"});
-  expect_refused(refusal("schedule:\n  steps: [1, .nan]\n"), {"run.yaml:2", "'steps'", "not finite"});
-  expect_refused(refusal("anchors: [[1, 2], [3, -.inf]]\n"), {"run.yaml:1", "'anchors'", "not finite"});
-  expect_refused(refusal("", {"schedule.warmup=.inf"}), {"--set", "'warmup'", "not finite"});
+  expect_refused(refusal_of("epochs: 2\nrate: .inf\n"), {"run.yaml:2", "'rate'", "not finite"});
+  expect_refused(refusal_of("schedule:\n  steps: [1, .nan]\n"), {"run.yaml:2", "'steps'", "not finite"});
+  expect_refused(refusal_of("anchors: [[1, 2], [3, -.inf]]\n"), {"run.yaml:1", "'anchors'", "not finite"});
+  expect_refused(refusal_of("", {"schedule.warmup=.inf"}), {"--set", "'warmup'", "not finite"});
 }
 
 TEST(Config, AKeyWithoutAValueIsRefused) {
-  expect_refused(refusal("rate: 1\nepochs:\n"), {"run.yaml:2", "'epochs' has no value"});
-  expect_refused(refusal("model: ~\n"), {"run.yaml:1", "'model' has no value"});
-  expect_refused(refusal("", {"epochs="}), {"--set", "'epochs' has no value"});
-  EXPECT_EQ(read("model: \"\"\n").model, "");
+  expect_refused(refusal_of("rate: 1\nepochs:\n"), {"run.yaml:2", "'epochs' has no value"});
+  expect_refused(refusal_of("model: ~\n"), {"run.yaml:1", "'model' has no value"});
+  expect_refused(refusal_of("", {"epochs="}), {"--set", "'epochs' has no value"});
+  EXPECT_EQ(read_example("model: \"\"\n").model, "");
 }
 
 TEST(Config, ASecondDocumentIsRefusedAndNotIgnored) {
-  expect_refused(refusal("epochs: 2\n---\nrate: 1\n"), {"run.yaml:3", "second document", "---"});
-  EXPECT_EQ(read("---\nepochs: 2\n...\n").epochs, 2);
-  EXPECT_EQ(read("epochs: 2\n---\n").epochs, 2);
+  expect_refused(refusal_of("epochs: 2\n---\nrate: 1\n"), {"run.yaml:3", "second document", "---"});
+  EXPECT_EQ(read_example("---\nepochs: 2\n...\n").epochs, 2);
+  EXPECT_EQ(read_example("epochs: 2\n---\n").epochs, 2);
 }
 
 TEST(Config, MergingMappingsIsRefusedWithWhatToDo) {
-  expect_refused(refusal("schedule: &s {warmup: 1}\n<<: *s\n"), {"run.yaml:2", "'<<'", "write the keys out"});
+  expect_refused(refusal_of("schedule: &s {warmup: 1}\n<<: *s\n"),
+                 {"run.yaml:2", "'<<'", "write the keys out"});
 }
 
 TEST(Config, AnAssignmentNamesTheOptionItCameFrom) {
-  expect_refused(refusal("", {"--speed:rate=fast"}), {"--speed: ", "'rate'", "'fast'"});
-  EXPECT_FLOAT_EQ(read("", {"--speed:rate=2"}).rate, 2);
+  expect_refused(refusal_of("", {"--speed:rate=fast"}), {"--speed: ", "'rate'", "'fast'"});
+  EXPECT_FLOAT_EQ(read_example("", {"--speed:rate=2"}).rate, 2);
 }
 
 TEST(Config, AnUnknownChoiceIsRefusedWithTheNearest) {
-  expect_refused(refusal("schedule:\n  kind: cosin\n"),
+  expect_refused(refusal_of("schedule:\n  kind: cosin\n"),
                  {"run.yaml:2", "cosine, steps, constant", "Did you mean 'cosine'?"});
 }
 
@@ -201,23 +202,23 @@ TEST(Config, YamlThatDoesNotParseIsRefusedWithItsLine) {
 }
 
 TEST(Config, SetOverridesReplaceAddAndNest) {
-  const auto t = read("epochs: 5\n", {"epochs=9", "schedule.warmup=1.5", "schedule.steps=[0.1, 0.2]",
-                                      "classes=[a, b]", "model=a=b.yaml"});
+  const auto t = read_example("epochs: 5\n", {"epochs=9", "schedule.warmup=1.5", "schedule.steps=[0.1, 0.2]",
+                                              "classes=[a, b]", "model=a=b.yaml"});
   EXPECT_EQ(t.epochs, 9);
   EXPECT_FLOAT_EQ(t.schedule.warmup, 1.5f);
   EXPECT_EQ(t.schedule.steps, (std::vector<float>{0.1f, 0.2f}));
   EXPECT_EQ(t.classes, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(t.model, "a=b.yaml");
-  EXPECT_EQ(read("", {"epochs=1", "epochs=2"}).epochs, 2);
+  EXPECT_EQ(read_example("", {"epochs=1", "epochs=2"}).epochs, 2);
 }
 
 TEST(Config, SetMistakesNameTheCommandLineAndNotTheFile) {
-  expect_refused(refusal("epochs: 5\n", {"epohcs=9"}), {"--set", "'epohcs'", "Did you mean 'epochs'?"});
-  expect_refused(refusal("epochs: 5\n", {"epochs=many"}), {"--set", "'epochs'", "'many'"});
-  expect_refused(refusal("epochs: 5\n", {"epochs=0"}), {"--set", "at least 1"});
-  expect_refused(refusal("epochs: 5\n", {"epochs.first=1"}), {"--set", "not a mapping"});
+  expect_refused(refusal_of("epochs: 5\n", {"epohcs=9"}), {"--set", "'epohcs'", "Did you mean 'epochs'?"});
+  expect_refused(refusal_of("epochs: 5\n", {"epochs=many"}), {"--set", "'epochs'", "'many'"});
+  expect_refused(refusal_of("epochs: 5\n", {"epochs=0"}), {"--set", "at least 1"});
+  expect_refused(refusal_of("epochs: 5\n", {"epochs.first=1"}), {"--set", "not a mapping"});
   for (const std::string malformed : {"epochs", "=5", "epochs=[1", ".epochs=1", "schedule.=1", "a..b=1"}) {
-    expect_refused(refusal("epochs: 5\n", {malformed}), {"--set"});
+    expect_refused(refusal_of("epochs: 5\n", {malformed}), {"--set"});
   }
 }
 
@@ -231,7 +232,7 @@ TEST(Config, WhatIsPrintedReadsBackTheSame) {
   t.schedule.steps = {0.25f};
   for (const bool docs : {false, true}) {
     const std::string text = print_config(t, docs);
-    const auto again = read(text);
+    const auto again = read_example(text);
     EXPECT_EQ(print_config(again, docs), text);
     EXPECT_EQ(again.classes, t.classes);
     EXPECT_EQ(again.model, "12");

@@ -23,7 +23,7 @@ struct Basket {
   void fields(Fields& f) { f("fruit", fruit, "what is in it"); }
 };
 
-Basket read(const std::string& text) {
+Basket read_basket(const std::string& text) {
   Basket basket;
   read_config(YamlDocument::parse(text, "basket.yaml").root(), basket);
   return basket;
@@ -41,14 +41,14 @@ TEST(EnumNames, FindsAValueByItsNameAndNoOther) {
 }
 
 TEST(EnumNames, AreReadFromYamlAndPrintedToIt) {
-  EXPECT_EQ(read("fruit: quince").fruit, Fruit::quince);
-  EXPECT_EQ(read("{}").fruit, Fruit::pear);
+  EXPECT_EQ(read_basket("fruit: quince").fruit, Fruit::quince);
+  EXPECT_EQ(read_basket("{}").fruit, Fruit::pear);
   EXPECT_EQ(print_config(Basket{Fruit::apple}, false), "fruit: apple\n");
 }
 
 TEST(EnumNames, AnUnknownNameIsRefusedWithItsPlaceAndTheNearest) {
   try {
-    read("\nfruit: peer");
+    read_basket("\nfruit: peer");
     FAIL() << "an unknown name was taken";
   } catch (const InputError& error) {
     const std::string what = error.what();

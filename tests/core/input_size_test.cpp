@@ -21,15 +21,15 @@ struct Section {
   }
 };
 
-Section read(const std::string& text) {
+Section read_section(const std::string& text) {
   Section section;
   read_config(YamlDocument::parse(text, "x.yaml").root(), section);
   return section;
 }
 
-std::string refusal(const std::string& text) {
+std::string size_refusal(const std::string& text) {
   try {
-    read(text);
+    read_section(text);
   } catch (const InputError& e) {
     return e.what();
   }
@@ -38,8 +38,8 @@ std::string refusal(const std::string& text) {
 
 TEST(InputSize, TheHeightComesFirst) {
   for (const char* text : {"size: 384x1248", "size: [384, 1248]"}) {
-    EXPECT_EQ(read(text).size.height, 384) << text;
-    EXPECT_EQ(read(text).size.width, 1248) << text;
+    EXPECT_EQ(read_section(text).size.height, 384) << text;
+    EXPECT_EQ(read_section(text).size.width, 1248) << text;
   }
   EXPECT_EQ(parse_input_size("384x1248"), InputSize(384, 1248));
   EXPECT_EQ(InputSize(384, 1248).text(), "384x1248");
@@ -47,8 +47,8 @@ TEST(InputSize, TheHeightComesFirst) {
 }
 
 TEST(InputSize, ASquareIsOneNumberAsItWasBefore) {
-  EXPECT_EQ(read("size: 608").size, InputSize(608));
-  EXPECT_EQ(read("size: [608, 608]").size, InputSize(608));
+  EXPECT_EQ(read_section("size: 608").size, InputSize(608));
+  EXPECT_EQ(read_section("size: [608, 608]").size, InputSize(608));
   EXPECT_EQ(InputSize(608).text(), "608");
   Section square;
   square.sizes = {320, 416};
@@ -66,7 +66,7 @@ TEST(InputSize, PrintsWhatItReads) {
   section.sizes = {{320, 1024}, {384, 1248}};
   const std::string text = print_config(section, false);
   EXPECT_EQ(text, "size: [384, 1248]\nchosen: auto\nsizes: [[320, 1024], [384, 1248]]\n");
-  const Section again = read(text);
+  const Section again = read_section(text);
   EXPECT_EQ(again.size, section.size);
   EXPECT_FALSE(again.chosen.has_value());
   EXPECT_EQ(again.sizes, section.sizes);
@@ -75,14 +75,15 @@ TEST(InputSize, PrintsWhatItReads) {
 TEST(InputSize, RefusesWhatIsNoSizeWithItsPlace) {
   for (const char* bad : {"-32", "3.5", "x416", "416x", "416x-2", "416x416x3", "wide", "[416]",
                           "[416, 416, 3]", "[a, b]", "{h: 1}", "auto", "416 x 736", "99999999999"}) {
-    const std::string said = refusal("# a comment\nsize: " + std::string(bad));
+    const std::string said = size_refusal("# a comment\nsize: " + std::string(bad));
     EXPECT_NE(said.find("x.yaml:2"), std::string::npos) << bad << ": " << said;
     EXPECT_NE(said.find("height"), std::string::npos) << bad << ": " << said;
   }
   for (const char* outside : {"0", "16", "9000", "416x16", "[9000, 416]"})
-    EXPECT_NE(refusal("size: " + std::string(outside)).find("from 32 to 8192"), std::string::npos) << outside;
-  EXPECT_NE(refusal("sizes: 416").find("must be a list"), std::string::npos);
-  EXPECT_NE(refusal("sizes: [416, 20]").find("from 32"), std::string::npos);
+    EXPECT_NE(size_refusal("size: " + std::string(outside)).find("from 32 to 8192"), std::string::npos)
+        << outside;
+  EXPECT_NE(size_refusal("sizes: 416").find("must be a list"), std::string::npos);
+  EXPECT_NE(size_refusal("sizes: [416, 20]").find("from 32"), std::string::npos);
 }
 
 TEST(InputSize, TheLargestHasTheMostPixels) {

@@ -17,8 +17,8 @@ namespace brightnet {
 class DatasetFolder {
  public:
   DatasetFolder() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    root_ = std::filesystem::path(testing::TempDir()) /
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    root_ = std::filesystem::path(::testing::TempDir()) /
             (std::string(test->test_suite_name()) + '_' + test->name());
     std::filesystem::remove_all(root_);
     std::filesystem::create_directories(root_);
@@ -97,9 +97,9 @@ inline std::string message(const DataOptions& options, Split split = Split::trai
   return "";
 }
 
-inline testing::AssertionResult contains(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "'" << part << "' is not in '" << text << "'";
+inline ::testing::AssertionResult contains(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "'" << part << "' is not in '" << text << "'";
 }
 
 }  // namespace brightnet

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string python() {
+std::string python_program() {
   const char* named = std::getenv("BRIGHTNET_PYTHON");
   return named ? named : "python3";
 }
@@ -48,11 +48,13 @@ class OnnxRuntime : public ::testing::Test {
     folder_ = fs::path(::testing::TempDir()) / (std::string("onnx_runtime_") + test->name());
     fs::remove_all(folder_);
     fs::create_directories(folder_ / "images");
-    const ProgramResult asked = Program(python(), {"-c", "import numpy, onnxruntime, PIL"}, folder_).wait();
+    const ProgramResult asked =
+        Program(python_program(), {"-c", "import numpy, onnxruntime, PIL"}, folder_).wait();
     if (asked.code != 0)
-      GTEST_SKIP() << python() << " has no onnxruntime, numpy and PIL; BRIGHTNET_PYTHON names another: "
+      GTEST_SKIP() << python_program()
+                   << " has no onnxruntime, numpy and PIL; BRIGHTNET_PYTHON names another: "
                    << asked.err.substr(asked.err.rfind('\n', asked.err.size() - 2) + 1);
-    write_atomically(folder_ / "detect.py", documented_program("ONNX Runtime", "python"));
+    write_atomically(folder_ / "detect.py", documented_program("ONNX Runtime", "python_program"));
   }
   void TearDown() override { fs::remove_all(folder_); }
 
@@ -68,7 +70,8 @@ class OnnxRuntime : public ::testing::Test {
   }
 
   std::vector<FoundObject> by_onnx_runtime(const std::string& file) {
-    const ProgramResult ran = Program(python(), {"detect.py", file, "images/photo.png"}, folder_).wait();
+    const ProgramResult ran =
+        Program(python_program(), {"detect.py", file, "images/photo.png"}, folder_).wait();
     EXPECT_EQ(ran.code, 0) << ran.err;
     std::vector<FoundObject> found;
     std::istringstream lines(ran.out);
@@ -135,13 +138,13 @@ class OtherRuntime : public OnnxRuntime {
  protected:
   /// False: this Python has no such module.
   bool use(const std::string& heading, const std::string& module) {
-    if (Program(python(), {"-c", "import " + module}, folder_).wait().code != 0) return false;
+    if (Program(python_program(), {"-c", "import " + module}, folder_).wait().code != 0) return false;
     std::string program = read_file(folder_ / "detect.py");
     const std::string call = "session.run([\"boxes\", \"scores\"], {\"images\": pixels})",
                       image = "image = Image.open";
     EXPECT_NE(program.find(call), std::string::npos);
     program.replace(program.find(call), call.size(), "boxes_and_scores(pixels)");
-    program.insert(program.find(image), documented_program(heading, "python") + '\n');
+    program.insert(program.find(image), documented_program(heading, "python_program") + '\n');
     write_atomically(folder_ / "detect.py", program);
     write_network(false);
     EXPECT_EQ(run_program({"export", "--weights", "weights.safetensors", "--format", "onnx"}, folder_).code,
@@ -157,14 +160,14 @@ class OtherRuntime : public OnnxRuntime {
 };
 
 TEST_F(OtherRuntime, OpenVinoFindsWhatDetectFinds) {
-  if (!use("OpenVINO", "openvino")) GTEST_SKIP() << python() << " has no openvino";
+  if (!use("OpenVINO", "openvino")) GTEST_SKIP() << python_program() << " has no openvino";
   expect_the_same_objects();
 }
 
 TEST_F(OtherRuntime, NcnnFindsWhatDetectFinds) {
-  if (!use("ncnn", "ncnn, pnnx")) GTEST_SKIP() << python() << " has no ncnn and pnnx";
+  if (!use("ncnn", "ncnn, pnnx")) GTEST_SKIP() << python_program() << " has no ncnn and pnnx";
   // The converter lies beside Python, in its environment.
-  const fs::path beside = fs::path(python()).parent_path();
+  const fs::path beside = fs::path(python_program()).parent_path();
   const ProgramResult converted =
       Program((beside / "pnnx").string(), {"weights.onnx", "inputshape=[1,3,192,192]f32", "fp16=0"}, folder_)
           .wait();
@@ -174,15 +177,15 @@ TEST_F(OtherRuntime, NcnnFindsWhatDetectFinds) {
 
 TEST_F(OtherRuntime, TfLiteFindsWhatDetectFinds) {
   if (!use("TFLite", "onnx2tf, ai_edge_litert.interpreter"))
-    GTEST_SKIP() << python() << " has no onnx2tf and ai-edge-litert";
+    GTEST_SKIP() << python_program() << " has no onnx2tf and ai-edge-litert";
   // The converter would download this to compare with.
-  Program(python(),
+  Program(python_program(),
           {"-c",
            "import numpy; numpy.save('calibration_image_sample_data_20x128x128x3_float32.npy', "
            "numpy.random.rand(20, 128, 128, 3).astype('float32'))"},
           folder_)
       .wait();
-  const fs::path beside = fs::path(python()).parent_path();
+  const fs::path beside = fs::path(python_program()).parent_path();
   const ProgramResult converted =
       Program((beside / "onnx2tf").string(), {"-i", "weights.onnx", "-o", "tflite", "-osd"}, folder_).wait();
   ASSERT_TRUE(fs::exists(folder_ / "tflite/weights_float32.tflite")) << converted.err;

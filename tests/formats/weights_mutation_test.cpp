@@ -66,8 +66,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* tiny = R"(
-name: tiny
+constexpr const char* tiny_model = R"(
+name: tiny_model
 input: {size: 32, channels: 3}
 activation: leaky
 head: {anchors: [[8, 8]]}
@@ -103,7 +103,7 @@ class Scratch {
 };
 
 /// One to four changes: bytes, whole words of telling values, parts removed, doubled, or cut off.
-std::string mutated(std::string bytes, Random& random) {
+std::string mutated_weights(std::string bytes, Random& random) {
   static const uint32_t words[] = {0,           1,           0x7FFFFFFFu, 0x80000000u,
                                    0xFFFFFFFFu, 0x7F800000u, 0x7FC00000u, 0xBF800000u};
   for (uint32_t changes = 1 + random.below(4); changes > 0 && !bytes.empty(); --changes) {
@@ -131,7 +131,7 @@ int read_mutations(const std::string& good, const Scratch& scratch, int count, R
   int whole = 0;
   for (int i = 0; i < count; ++i) {
     Random random(11, Purpose::test, good.size(), static_cast<uint64_t>(i));
-    const std::string bytes = mutated(good, random);
+    const std::string bytes = mutated_weights(good, random);
     scratch.write(bytes);
     largest_allocation = 0;
     try {
@@ -150,7 +150,7 @@ int read_mutations(const std::string& good, const Scratch& scratch, int count, R
 }
 
 TEST(WeightsMutation, DarknetsFilesAreReadOrRefused) {
-  const Model model = model_of(tiny, 2);
+  const Model model = model_of(tiny_model, 2);
   const ParameterLayout layout(model);
   const std::vector<float> values(layout.floats(), 0.5f);
   const Scratch scratch("weights_mutation.weights");

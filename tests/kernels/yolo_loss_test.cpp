@@ -67,7 +67,7 @@ void expect_matches_reference(Problem& problem) {
   }
 }
 
-class LossGradient : public testing::TestWithParam<std::tuple<IouKind, bool, int>> {};
+class LossGradient : public ::testing::TestWithParam<std::tuple<IouKind, bool, int>> {};
 
 TEST_P(LossGradient, EqualsFiniteDifferencesOfTheReference) {
   const auto [kind, new_coords, options] = GetParam();
@@ -82,15 +82,16 @@ TEST_P(LossGradient, EqualsFiniteDifferencesOfTheReference) {
   expect_matches_reference(problem);
 }
 
-std::string configuration_name(const testing::TestParamInfo<LossGradient::ParamType>& info) {
+std::string configuration_name(const ::testing::TestParamInfo<LossGradient::ParamType>& info) {
   const auto [kind, new_coords, options] = info.param;
   return loss_kind_name(kind, new_coords) + loss_option_sets[options].name;
 }
 
 INSTANTIATE_TEST_SUITE_P(
     EveryConfiguration, LossGradient,
-    testing::Combine(testing::Values(IouKind::mse, IouKind::iou, IouKind::giou, IouKind::diou, IouKind::ciou),
-                     testing::Bool(), testing::Range(0, static_cast<int>(std::size(loss_option_sets)))),
+    ::testing::Combine(::testing::Values(IouKind::mse, IouKind::iou, IouKind::giou, IouKind::diou,
+                                         IouKind::ciou),
+                       ::testing::Bool(), ::testing::Range(0, static_cast<int>(std::size(loss_option_sets)))),
     configuration_name);
 
 TEST(YoloLoss, MatchesTheReferenceOfEachAssignmentWithManyTruths) {
@@ -237,7 +238,7 @@ TEST(YoloLoss, OfBFloat16PredictionsDiffersByTheGradientsRoundingOnly) {
 
 // Extremes.
 
-class Extremes : public testing::TestWithParam<std::tuple<IouKind, bool, float>> {};
+class Extremes : public ::testing::TestWithParam<std::tuple<IouKind, bool, float>> {};
 
 TEST_P(Extremes, StayFinite) {
   const auto [kind, new_coords, size] = GetParam();
@@ -264,9 +265,10 @@ TEST_P(Extremes, StayFinite) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryKind, Extremes,
-                         testing::Combine(testing::Values(IouKind::mse, IouKind::iou, IouKind::giou,
-                                                          IouKind::diou, IouKind::ciou),
-                                          testing::Bool(), testing::Values(10.0f, 88.0f, 1e4f, FLT_MAX)));
+                         ::testing::Combine(::testing::Values(IouKind::mse, IouKind::iou, IouKind::giou,
+                                                              IouKind::diou, IouKind::ciou),
+                                            ::testing::Bool(),
+                                            ::testing::Values(10.0f, 88.0f, 1e4f, FLT_MAX)));
 
 TEST(YoloLoss, DoesNotHideANaN) {
   Problem problem;
@@ -288,7 +290,7 @@ TEST(YoloLoss, ReportsAnObjectItIsSureNotToSeeAtItsFullPrice) {
 // Learning.
 
 /// Many steps of a tiny problem: on one thread, because waking others takes longer than the work.
-class Descent : public testing::TestWithParam<std::tuple<IouKind, bool>> {
+class Descent : public ::testing::TestWithParam<std::tuple<IouKind, bool>> {
  protected:
   void SetUp() override { omp_set_num_threads(1); }
   void TearDown() override { omp_set_num_threads(threads_); }
@@ -321,9 +323,9 @@ TEST_P(Descent, FindsTheBox) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryKind, Descent,
-                         testing::Combine(testing::Values(IouKind::mse, IouKind::iou, IouKind::giou,
-                                                          IouKind::diou, IouKind::ciou),
-                                          testing::Bool()));
+                         ::testing::Combine(::testing::Values(IouKind::mse, IouKind::iou, IouKind::giou,
+                                                              IouKind::diou, IouKind::ciou),
+                                            ::testing::Bool()));
 
 }  // namespace
 }  // namespace brightnet

@@ -279,7 +279,7 @@ TEST(Network, AnFp32NetworkIsTheSameWithLayersThatAskForFp32) {
   EXPECT_EQ(plain.network().memory().arena(), asking.network().memory().arena());
 }
 
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
+double mean_distance(const std::vector<float>& a, const std::vector<float>& b) {
   double difference = 0, size = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     difference += std::pow(static_cast<double>(a[i]) - b[i], 2);
@@ -297,8 +297,8 @@ TEST(Network, LayersThatOptOutOfBf16ComeNearerToFp32) {
     give_input(*bound);
     bound->loss();
   }
-  const double with = distance(opted.gradients(), exact.gradients());
-  const double without = distance(bf16.gradients(), exact.gradients());
+  const double with = mean_distance(opted.gradients(), exact.gradients());
+  const double without = mean_distance(bf16.gradients(), exact.gradients());
   EXPECT_LT(with, without);
   EXPECT_LT(with, 0.01);
 }

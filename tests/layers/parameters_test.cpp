@@ -17,7 +17,7 @@ float logistic(float value) {
   return 1 / (1 + std::exp(-value));
 }
 
-constexpr const char* two_heads = R"(
+constexpr const char* model_of_two_heads = R"(
 activation: leaky
 head: {anchors: [[10, 12], [24, 20], [30, 30]]}
 layers:
@@ -31,7 +31,7 @@ layers:
 
 TEST(InitialParameters, HeadsExpectAnObjectInOnePredictionOfAHundredAndAllClassesAlike) {
   for (const int classes : {1, 3, 80}) {
-    const Model model = model_of(two_heads, classes);
+    const Model model = model_of(model_of_two_heads, classes);
     const ParameterLayout layout(model);
     const auto values = initial_parameters(model, layout, 1);
     for (const auto& [name, anchors] : {std::pair("fine.bias", 2), {"coarse.bias", 1}}) {
@@ -51,7 +51,7 @@ TEST(InitialParameters, HeadsExpectAnObjectInOnePredictionOfAHundredAndAllClasse
 
 // He et al. 2015: a deviation of sqrt(2 / inputs), but for the convolutions before heads, a tenth of it.
 TEST(InitialParameters, WeightsHaveTheSpreadThatTheirInputsAskFor) {
-  const Model model = model_of(two_heads, 80);
+  const Model model = model_of(model_of_two_heads, 80);
   const ParameterLayout layout(model);
   const auto values = initial_parameters(model, layout, 1);
   const struct {
@@ -76,7 +76,7 @@ TEST(InitialParameters, WeightsHaveTheSpreadThatTheirInputsAskFor) {
 }
 
 TEST(InitialParameters, NormalisationStartsAsTheIdentity) {
-  const Model model = model_of(two_heads, 3);
+  const Model model = model_of(model_of_two_heads, 3);
   const ParameterLayout layout(model);
   const auto values = initial_parameters(model, layout, 1);
   int scales = 0;
@@ -91,7 +91,7 @@ TEST(InitialParameters, NormalisationStartsAsTheIdentity) {
 }
 
 TEST(InitialParameters, AnotherSeedDrawsOtherWeights) {
-  const Model model = model_of(two_heads, 3);
+  const Model model = model_of(model_of_two_heads, 3);
   const ParameterLayout layout(model);
   EXPECT_EQ(initial_parameters(model, layout, 1), initial_parameters(model, layout, 1));
   const auto one = initial_parameters(model, layout, 1), two = initial_parameters(model, layout, 2);

@@ -68,7 +68,7 @@ std::vector<float> array_of(const std::vector<float>& all, const ParameterEntry&
   return {begin, begin + static_cast<long>(entry.count)};
 }
 
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
+double largest_distance(const std::vector<float>& a, const std::vector<float>& b) {
   double difference = 0, size = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     difference += std::pow(static_cast<double>(a[i]) - b[i], 2);
@@ -100,8 +100,9 @@ TEST(SharedInputs, HaveTheSumOfTheirReadersGradients) {
     const std::vector<float> gradients = shared.gradients();
     for (const ParameterEntry& entry : shared.layout().entries()) {
       if (is_running_statistic(entry.kind)) continue;
-      EXPECT_LT(distance(array_of(gradients, entry), array_of(expected, *apart.layout().find(entry.name))),
-                1e-4)
+      EXPECT_LT(
+          largest_distance(array_of(gradients, entry), array_of(expected, *apart.layout().find(entry.name))),
+          1e-4)
           << entry.name;
     }
   }

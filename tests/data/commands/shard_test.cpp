@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Dataset written(const DatasetFolder& data) {
+Dataset written_shards(const DatasetFolder& data) {
   for (int i = 0; i < 12; ++i) {
     data.image(fmt::format("images/train/{}/same.{}.jpg", i % 3, i), 60 + i, 50);
     data.text(fmt::format("labels/train/{}/same.{}.txt", i % 3, i),
@@ -38,7 +38,7 @@ std::map<int, const ImageRecord*> by_width(const Dataset& dataset) {
 
 TEST(Shard, ArchivesReadBackAsTheSameDataSet) {
   const DatasetFolder data;
-  const Dataset dataset = written(data);
+  const Dataset dataset = written_shards(data);
   const fs::path out = data.root() / "shards";
   const int archives = shard_split(dataset, Split::train, out, 5000);
   EXPECT_GT(archives, 2);
@@ -66,7 +66,7 @@ TEST(Shard, ArchivesReadBackAsTheSameDataSet) {
 
 TEST(Shard, TheFolderMayBeMovedAsAWhole) {
   const DatasetFolder data;
-  const Dataset dataset = written(data);
+  const Dataset dataset = written_shards(data);
   shard_split(dataset, Split::train, data.root() / "shards", 5000);
   write_names_of_shards(dataset.classes, {Split::train}, data.root() / "shards");
   const ConvertOptions options{WrittenFormat::yolo, data.root() / "files", true};
@@ -87,7 +87,7 @@ TEST(Shard, TheFolderMayBeMovedAsAWhole) {
 
 TEST(Shard, TheSameDataSetGivesTheSameBytes) {
   const DatasetFolder data;
-  const Dataset dataset = written(data);
+  const Dataset dataset = written_shards(data);
   for (const char* out : {"a", "b"}) shard_split(dataset, Split::val, data.root() / out, 8000);
   const std::string same = fmt::format("diff -r '{0}/a' '{0}/b'", data.root().string());
   EXPECT_EQ(std::system(same.c_str()), 0);
@@ -160,7 +160,7 @@ TEST(Shard, NamesAreCutBetweenCharacters) {
 
 TEST(Shard, WhatIsInArchivesIsConvertedToFiles) {
   const DatasetFolder data;
-  const Dataset dataset = written(data);
+  const Dataset dataset = written_shards(data);
   shard_split(dataset, Split::val, data.root() / "a", 1'000'000);
   const Dataset read = read_dataset(data.options("yolo", "a/val", {"cat", "dog"}), Split::train);
   const ConvertOptions options{WrittenFormat::yolo, data.root() / "files", false};

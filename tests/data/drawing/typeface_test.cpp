@@ -19,7 +19,7 @@ cv::Mat drawn(const std::string& words, double height = 20, bool bold = false) {
 }
 
 /// Bounding box of everything that is darker than half.
-cv::Rect inked(const cv::Mat& picture) {
+cv::Rect inked_part(const cv::Mat& picture) {
   int left = picture.cols, right = -1, top = picture.rows, bottom = -1;
   for (int y = 0; y < picture.rows; ++y) {
     for (int x = 0; x < picture.cols; ++x) {
@@ -35,8 +35,8 @@ cv::Rect inked(const cv::Mat& picture) {
 
 TEST(Typeface, CapitalsHaveTheHeightThatWasAskedFor) {
   for (const double height : {8.0, 14.0, 20.0, 32.0})
-    EXPECT_NEAR(inked(drawn("H", height)).height, height, 1.2);
-  const cv::Rect letters = inked(drawn("HHHH"));
+    EXPECT_NEAR(inked_part(drawn("H", height)).height, height, 1.2);
+  const cv::Rect letters = inked_part(drawn("HHHH"));
   EXPECT_NEAR(letters.x, 10, 3);
   EXPECT_NEAR(letters.y + letters.height / 2.0, 30, 1.2);
   EXPECT_NEAR(letters.width, text_width("HHHH", 20), 6);

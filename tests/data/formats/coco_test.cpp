@@ -11,7 +11,7 @@ using Json = nlohmann::json;
 using Kind = DataProblem::Kind;
 
 // Category ids with a gap and out of order, an image id that is not the index, a crowd with its mask, areas.
-Json example() {
+Json coco_example() {
   return Json::parse(R"({
     "info": {"year": 2024},
     "images": [{"id": 7, "file_name": "a.jpg", "width": 100, "height": 80},
@@ -34,7 +34,7 @@ void write(const DatasetFolder& data, const Json& json) {
 
 TEST(Coco, AnnotationsAreReadWithCrowdsAreasAndIds) {
   const DatasetFolder data;
-  write(data, example());
+  write(data, coco_example());
   const Dataset dataset = read_dataset(data.options("coco", "train.json", {}), Split::train);
   EXPECT_EQ(dataset.classes, (std::vector<std::string>{"cat", "dog"}));  // by category id
   ASSERT_EQ(dataset.images.size(), 2u);
@@ -54,7 +54,7 @@ TEST(Coco, AnnotationsAreReadWithCrowdsAreasAndIds) {
 
 TEST(Coco, GivenClassesSetTheOrderAndUnknownOnesAreErrors) {
   const DatasetFolder data;
-  write(data, example());
+  write(data, coco_example());
   const Dataset dataset =
       read_dataset(data.options("coco", "train.json", {"dog", "bird", "cat"}), Split::train);
   expect_box(dataset.images[1].annotations[0], 0, 10, 20, 40.5, 60);
@@ -66,8 +66,8 @@ TEST(Coco, GivenClassesSetTheOrderAndUnknownOnesAreErrors) {
 
 TEST(Coco, BothSplitsNumberTheClassesAsTheTrainSplitDoes) {
   const DatasetFolder data;
-  write(data, example());
-  Json val = example();
+  write(data, coco_example());
+  Json val = coco_example();
   val["categories"] = Json::parse(R"([{"id": 1, "name": "dog"}])");
   val["annotations"] = Json::parse(R"([{"id": 1, "image_id": 3, "category_id": 1, "bbox": [1, 1, 5, 5]}])");
   data.text("val.json", val.dump());
@@ -80,7 +80,7 @@ TEST(Coco, ImagesAreFoundWhereDataSetsPutThem) {
   for (const char* folder :
        {"train2017/", "images/train2017/", "train/", "images/train/", "images/", "", "annotations/"}) {
     const DatasetFolder data;
-    data.text("annotations/instances_train2017.json", example().dump());
+    data.text("annotations/instances_train2017.json", coco_example().dump());
     data.image(std::string(folder) + "a.jpg");
     data.image(std::string(folder) + "b.jpg");
     const Dataset dataset =
@@ -91,7 +91,7 @@ TEST(Coco, ImagesAreFoundWhereDataSetsPutThem) {
 
 TEST(Coco, AnAnnotationWithPolygonsOnlyHasTheBoxAroundThem) {
   const DatasetFolder data;
-  Json json = example();
+  Json json = coco_example();
   json["annotations"] = Json::parse(R"([
     {"id": 1, "image_id": 3, "category_id": 2, "segmentation": [[10, 20, 40.5, 25, 30, 60], [5, 30, 9, 30, 9, 40]]},
     {"id": 2, "image_id": 3, "category_id": 2, "bbox": [], "area": 50, "segmentation": [[1, 1, 11, 1, 11, 11]]},
@@ -111,7 +111,7 @@ TEST(Coco, AnAnnotationWithPolygonsOnlyHasTheBoxAroundThem) {
 TEST(Coco, AnAnnotationWithNeitherBoxNorPolygonsIsAnError) {
   const DatasetFolder data;
   const auto error = [&](const Json& segmentation) {
-    Json json = example();
+    Json json = coco_example();
     json["annotations"][0].erase("bbox");
     json["annotations"][0]["segmentation"] = segmentation;
     write(data, json);
@@ -127,7 +127,7 @@ TEST(Coco, AnAnnotationWithNeitherBoxNorPolygonsIsAnError) {
 
 TEST(Coco, BackslashesInFileNamesAreSlashes) {
   const DatasetFolder data;
-  Json json = example();
+  Json json = coco_example();
   json["images"][0]["file_name"] = "photos\\a.jpg";
   json["images"][1]["file_name"] = "photos\\b.jpg";
   data.image("images/photos/a.jpg");
@@ -142,7 +142,7 @@ TEST(Coco, WhatDoesNotFitIsAnErrorThatNamesTheAnnotation) {
   const DatasetFolder data;
   const DataOptions options = data.options("coco", "train.json", {});
   const auto error = [&](const char* pointer, const Json& value) {
-    Json json = example();
+    Json json = coco_example();
     json[Json::json_pointer(pointer)] = value;
     write(data, json);
     return message(options);
@@ -167,7 +167,7 @@ TEST(Coco, WhatDoesNotFitIsAnErrorThatNamesTheAnnotation) {
 
 TEST(Coco, TwoCategoriesOfOneNameAreOneClass) {
   const DatasetFolder data;
-  Json json = example();
+  Json json = coco_example();
   json["categories"].push_back(
       {{"id", 0}, {"name", "cat"}, {"supercategory", "none"}});  // Roboflow's first one
   write(data, json);
@@ -178,7 +178,7 @@ TEST(Coco, TwoCategoriesOfOneNameAreOneClass) {
 TEST(Coco, SidesThatNoImageHasCountAsNotGiven) {
   const DatasetFolder data;
   for (const double side : {1e300, -5.0}) {
-    Json document = example();
+    Json document = coco_example();
     document["images"][0]["width"] = side;
     write(data, document);
     EXPECT_NO_THROW(read_dataset(data.options("coco", "train.json", {}), Split::train)) << side;
@@ -187,7 +187,7 @@ TEST(Coco, SidesThatNoImageHasCountAsNotGiven) {
 
 TEST(Coco, BoxesDrawnBeforeTheExifRotationAreTurnedWithTheImage) {
   const DatasetFolder data;
-  write(data, example());
+  write(data, coco_example());
   data.bytes("images/b.jpg", DatasetFolder::rotated_jpeg(100, 80, 6));
   const Dataset dataset = read_dataset(data.options("coco", "train.json", {}), Split::train);
   EXPECT_EQ(count(dataset, Kind::turned_boxes), 1);

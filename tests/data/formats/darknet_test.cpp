@@ -6,7 +6,7 @@ namespace brightnet {
 namespace {
 
 // The layout that darknet's own instructions make.
-void write_darknet(const DatasetFolder& data) {
+void write_darknet_data(const DatasetFolder& data) {
   data.image("data/obj/a.jpg");
   data.image("data/obj/b.JPG");
   data.text("data/obj/a.txt", "1 0.5 0.5 0.2 0.2\n");
@@ -21,7 +21,7 @@ void write_darknet(const DatasetFolder& data) {
 
 TEST(Darknet, ObjDataLeadsToBothSplitsAndTheNames) {
   const DatasetFolder data;
-  write_darknet(data);
+  write_darknet_data(data);
   for (const char* val : {"", "data/obj.data", "data/test.txt"}) {
     const DataOptions options = data.options("darknet", "data/obj.data", {}, val);
     const Dataset train = read_dataset(options, Split::train);
@@ -38,7 +38,7 @@ TEST(Darknet, ObjDataLeadsToBothSplitsAndTheNames) {
 
 TEST(Darknet, ObjDataMayNameATestSplit) {
   const DatasetFolder data;
-  write_darknet(data);
+  write_darknet_data(data);
   DataOptions options = data.options("darknet", "data/obj.data", {});
   EXPECT_EQ(given_splits(options), (std::vector{Split::train, Split::val}));
   EXPECT_TRUE(contains(message(options, Split::test), "data.test is not set"));
@@ -69,7 +69,7 @@ TEST(Darknet, LabelsReplaceTheFolderOfImagesAndOfJPEGImages) {
 
 TEST(Darknet, WhatIsWrongInObjDataIsNamedWithItsLine) {
   const DatasetFolder data;
-  write_darknet(data);
+  write_darknet_data(data);
   const DataOptions options = data.options("darknet", "data/obj.data", {});
   data.text("data/obj.data", "classes=3\ntrain=data/train.txt\nnames=data/obj.names\n");
   EXPECT_TRUE(contains(message(options), "obj.data:1: 'classes' is 3, but there are 2 class names"));

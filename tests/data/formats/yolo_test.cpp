@@ -8,7 +8,7 @@ namespace brightnet {
 namespace {
 
 using Kind = DataProblem::Kind;
-const std::string one_box = "0 0.5 0.5 0.2 0.2\n";
+const std::string one_line = "0 0.5 0.5 0.2 0.2\n";
 
 TEST(Yolo, LabelsAreFoundInTheParallelFolderAndBesideTheImage) {
   const DatasetFolder data;
@@ -19,7 +19,7 @@ TEST(Yolo, LabelsAreFoundInTheParallelFolderAndBesideTheImage) {
   data.text("labels/train/a.txt", "0 0.1 0.1 0.1 0.1\n");
   data.text("labels/train/sub/b.txt", "1 0.2 0.2 0.1 0.1\n");
   data.text("images/train/c.txt", "2 0.3 0.3 0.1 0.1\n");
-  data.text("labels/val/v.txt", one_box);
+  data.text("labels/val/v.txt", one_line);
   const DataOptions options = data.options("yolo", "images/train", {"x", "y", "z"}, "images/val");
   const Dataset train = read_dataset(options, Split::train);
   ASSERT_EQ(train.images.size(), 3u);  // sorted by path
@@ -32,7 +32,7 @@ TEST(Yolo, LabelsAreFoundInTheParallelFolderAndBesideTheImage) {
 TEST(Yolo, RoboflowsLayoutWithImagesBelowTheSplitIsRead) {
   const DatasetFolder data;
   data.image("train/images/a.jpg");
-  data.text("train/labels/a.txt", one_box);
+  data.text("train/labels/a.txt", one_line);
   data.text("train/labels/classes.txt", "cat\n");
   for (const char* path : {"train", "train/images"}) {
     const Dataset dataset = read_dataset(data.options("yolo", path, {}), Split::train);
@@ -47,7 +47,7 @@ TEST(Yolo, ListPathsStartAtTheRootOrAtTheList) {
   data.image("pictures/a.jpg");
   data.image("lists/b.jpg");
   data.image("pictures/c.jpg");
-  data.text("pictures/a.txt", one_box);
+  data.text("pictures/a.txt", one_line);
   data.text("lists/train.txt",
             "pictures/a.jpg\n./b.jpg\n" + (data.root() / "pictures/c.jpg").string() + "\npictures\\a.jpg\n");
   const Dataset dataset = read_dataset(data.options("yolo", "lists/train.txt", {"x"}), Split::train);
@@ -72,8 +72,8 @@ TEST(Yolo, UpperCaseExtensionsSpacesAndOtherScriptsInNamesAreRead) {
   const DatasetFolder data;
   data.image("Bilder 1/images/Größe № 1.JPG");
   data.image("Bilder 1/images/写真.PNG");
-  data.text("Bilder 1/labels/Größe № 1.txt", one_box);
-  data.text("Bilder 1/labels/写真.txt", one_box);
+  data.text("Bilder 1/labels/Größe № 1.txt", one_line);
+  data.text("Bilder 1/labels/写真.txt", one_line);
   const Dataset dataset = read_dataset(data.options("yolo", "Bilder 1/images", {"x"}), Split::train);
   ASSERT_EQ(dataset.images.size(), 2u);
   for (const auto& image : dataset.images) EXPECT_EQ(image.annotations.size(), 1u) << image.file;
@@ -134,13 +134,13 @@ TEST(Yolo, LabelsWithoutAnImageAreReported) {
   data.image("images/train/a.jpg");
   data.image("images/train/sub/b.jpg");
   data.text("images/train/c.gif", "reported by its ending");
-  data.text("images/train/beside.txt", one_box);
+  data.text("images/train/beside.txt", one_line);
   data.text("images/train/notes.txt", "photographed in May\n");
   for (const char* name : {"a", "sub/b", "c", "lost", "sub/lost"})
-    data.text("labels/train/" + std::string(name) + ".txt", "\n" + one_box);
+    data.text("labels/train/" + std::string(name) + ".txt", "\n" + one_line);
   data.text("labels/train/classes.txt", "x\n");
   data.text("labels/train/empty.txt", "");
-  data.text("labels/val/v.txt", one_box);  // another split's
+  data.text("labels/val/v.txt", one_line);  // another split's
   const Dataset dataset = read_dataset(data.options("yolo", "images/train", {"x"}), Split::train);
   EXPECT_EQ(count(dataset, Kind::unknown_ending), 1);
   ASSERT_EQ(count(dataset, Kind::unused_labels), 3) << summarize(dataset.problems);
@@ -156,7 +156,7 @@ TEST(Yolo, MalformedLinesAreErrorsWithFileAndLine) {
   const DataOptions options = data.options("yolo", ".", {"x"});
   for (const char* line : {"0 0.5 0.5 0.2", "0 0.5 0.5 0.2 0.2 0.9", "x 0.5 0.5 0.2 0.2", "0 0,5 0,5 0,2 0,2",
                            "0 nan 0.5 0.2 0.2", "0 inf 0.5 0.2 0.2", "0 0.5 0.5 0.2 0.2x"}) {
-    data.text("a.txt", one_box + "\n" + line + "\n");
+    data.text("a.txt", one_line + "\n" + line + "\n");
     const std::string text = message(options);
     EXPECT_TRUE(contains(text, "a.txt:3")) << line;
     EXPECT_TRUE(contains(text, "is not 'class x y width height'")) << line;
@@ -169,7 +169,7 @@ TEST(Yolo, ClassIdsOutOfRangeAreErrorsThatNameTheNearest) {
   const DatasetFolder data;
   data.image("a.jpg");
   const DataOptions options = data.options("yolo", ".", {"cat", "dog"});
-  data.text("a.txt", one_box + "2 0.5 0.5 0.2 0.2\n");
+  data.text("a.txt", one_line + "2 0.5 0.5 0.2 0.2\n");
   std::string text = message(options);
   EXPECT_TRUE(contains(text, "a.txt:2"));
   EXPECT_TRUE(contains(text, "class id 2 is out of range: there are 2 classes, 0 to 1"));
@@ -183,7 +183,7 @@ TEST(Yolo, ClassIdsOutOfRangeAreErrorsThatNameTheNearest) {
 TEST(Yolo, ClassNamesComeFromTheDataSetWhenNobodyGivesThem) {
   const DatasetFolder data;
   data.image("images/a.jpg");
-  data.text("labels/a.txt", one_box);
+  data.text("labels/a.txt", one_line);
   const DataOptions options = data.options("yolo", "images", {});
   const auto classes = [&] { return read_dataset(options, Split::train).classes; };
   const std::string text = message(options);
@@ -254,7 +254,7 @@ TEST(Yolo, EachSplitsIdsAreThoseOfItsOwnListAndTheClassesAreTrains) {
 TEST(Yolo, ClassNamesInTheCurrentFolderAreOfOtherData) {
   const DatasetFolder data;
   data.image("pictures/a.jpg");
-  data.text("pictures/a.txt", one_box);
+  data.text("pictures/a.txt", one_line);
   data.text("here/classes.txt", "car\n");
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(data.root() / "here");

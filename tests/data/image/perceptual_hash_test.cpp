@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int pictures = 24;
+constexpr int drawn_pictures = 24;
 
 cv::Mat encoded_again(const cv::Mat& rgb, int quality) {
   cv::Mat out;
@@ -26,7 +26,7 @@ cv::Mat encoded_again(const cv::Mat& rgb, int quality) {
 }
 
 TEST(PerceptualHash, ChangesLittleWhereThePictureIsTheSame) {
-  for (int seed = 0; seed < pictures; ++seed) {
+  for (int seed = 0; seed < drawn_pictures; ++seed) {
     const cv::Mat image = picture(seed, 320, 240);
     const uint64_t hash = perceptual_hash(image);
     const auto distance = [&](const cv::Mat& other) { return std::popcount(hash ^ perceptual_hash(other)); };
@@ -39,7 +39,7 @@ TEST(PerceptualHash, ChangesLittleWhereThePictureIsTheSame) {
 }
 
 TEST(PerceptualHash, IsFarForAnotherPicture) {
-  for (int a = 0; a < pictures; ++a) {
+  for (int a = 0; a < drawn_pictures; ++a) {
     for (int b = 0; b < a; ++b)
       EXPECT_GT(std::popcount(perceptual_hash(picture(a)) ^ perceptual_hash(picture(b))), similar_bits)
           << a << ' ' << b;

@@ -76,7 +76,7 @@ std::vector<double> all_numbers(const Metrics& m) {
   return numbers;
 }
 
-Annotation truth(float x1, float y1, float x2, float y2, int class_id = 0) {
+Annotation true_box(float x1, float y1, float x2, float y2, int class_id = 0) {
   return {x1, y1, x2, y2, class_id, false, false, (x2 - x1) * (y2 - y1)};
 }
 
@@ -90,7 +90,7 @@ std::vector<EvaluatedImage> random_images(int count, int classes, int objects, u
     for (int t = 0; t < truths; ++t) {
       const float x = random.below(500), y = random.below(500);
       Annotation& a = images[i].truths.emplace_back(
-          truth(x, y, x + 8 + random.below(120), y + 8 + random.below(120), random.below(classes)));
+          true_box(x, y, x + 8 + random.below(120), y + 8 + random.below(120), random.below(classes)));
       a.difficult = random.chance(0.15f);
       for (int copies = random.below(4); copies > 0; --copies) {
         const auto jitter = [&] { return static_cast<float>(random.below(21)) - 10; };
@@ -219,7 +219,7 @@ TEST(Metrics, VocEqualsABruteForceReference) {
 }
 
 TEST(Metrics, PerfectDetectionsScoreOneAndNoneScoreZero) {
-  const std::vector<Annotation> truths{truth(0, 0, 20, 20), truth(30, 30, 200, 200, 1)};
+  const std::vector<Annotation> truths{true_box(0, 0, 20, 20), true_box(30, 30, 200, 200, 1)};
   const std::vector<ScoredBox> detections{{0, 0, 20, 20, 0, 0.9f}, {30, 30, 200, 200, 1, 0.8f}};
   DetectionEvaluator perfect({"a", "b"}), empty({"a", "b"});
   perfect.add(1, detections, truths);
@@ -247,7 +247,7 @@ TEST(Metrics, WithoutTruthsAreMinusOne) {
 }
 
 TEST(Metrics, DifficultCountsForCocoAndNotForVoc) {
-  std::vector<Annotation> truths{truth(0, 0, 20, 20), truth(100, 0, 120, 20)};
+  std::vector<Annotation> truths{true_box(0, 0, 20, 20), true_box(100, 0, 120, 20)};
   truths[1].difficult = true;
   DetectionEvaluator missed({"a"}), found({"a"});
   missed.add(1, std::vector<ScoredBox>{{0, 0, 20, 20, 0, 0.9f}}, truths);
@@ -258,7 +258,7 @@ TEST(Metrics, DifficultCountsForCocoAndNotForVoc) {
 }
 
 TEST(Metrics, VocGivesADetectionBetweenTwinsToTheFirst) {
-  const std::vector<Annotation> truths{truth(0, 0, 40, 40), truth(4, 0, 44, 40)};
+  const std::vector<Annotation> truths{true_box(0, 0, 40, 40), true_box(4, 0, 44, 40)};
   const auto second_at = [&](float x) {
     DetectionEvaluator evaluator({"a"});
     evaluator.add(1, std::vector<ScoredBox>{{2, 0, 42, 40, 0, 0.9f}, {x, 0, x + 40, 40, 0, 0.8f}}, truths);
@@ -270,8 +270,8 @@ TEST(Metrics, VocGivesADetectionBetweenTwinsToTheFirst) {
 
 TEST(Metrics, BestF1IsWhereAThresholdCanReachIt) {
   // By hand, 4 truths. Scores 0.9: right; 0.8: one right and one wrong, which no threshold parts; 0.1: wrong.
-  const std::vector<Annotation> truths{truth(0, 0, 10, 10), truth(20, 0, 30, 10), truth(40, 0, 50, 10),
-                                       truth(60, 0, 70, 10)};
+  const std::vector<Annotation> truths{true_box(0, 0, 10, 10), true_box(20, 0, 30, 10),
+                                       true_box(40, 0, 50, 10), true_box(60, 0, 70, 10)};
   DetectionEvaluator evaluator({"a"});
   evaluator.add(1,
                 std::vector<ScoredBox>{{0, 0, 10, 10, 0, 0.9f},
@@ -294,7 +294,7 @@ TEST(Metrics, ABoxThatIsNotANumberIsWrongAndDoesNoHarm) {
                                        {0, 0, 20, nan, 0, 0.9f},
                                        {-inf, -inf, inf, inf, 0, 0.9f},
                                        {0, 0, 20, 20, 0, 0.5f}},
-                std::vector<Annotation>{truth(0, 0, 20, 20)});
+                std::vector<Annotation>{true_box(0, 0, 20, 20)});
   const Metrics m = evaluator.finish();
   EXPECT_NEAR(m.AP50, 1.0 / 3,
               1e-12);  // COCO does not count what is larger than 1e10 pixels² and right nowhere

@@ -17,7 +17,7 @@ std::vector<std::string> growing(int epochs, std::vector<std::string> more = {})
   return all;
 }
 
-class Watcher : public TrainingObserver {
+class SizeWatcher : public TrainingObserver {
  public:
   std::string name() const override { return "a watcher"; }
   void step_done(const StepDone& event) override {
@@ -56,7 +56,7 @@ struct GrowingRun {
   }
 
   SeenWork seen;
-  Watcher watcher;
+  SizeWatcher watcher;
   SmallTraining training;
   Trainer trainer;
 };

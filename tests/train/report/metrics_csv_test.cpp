@@ -146,7 +146,7 @@ TEST(MetricsCsv, SaysWhereATableIsBroken) {
 }
 
 TEST(MetricsCsv, KeepsWhatClassesAreCalled) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "quoted.csv";
+  const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "quoted.csv";
   const std::string name = "ap_traffic light, \"red\"";
   MetricsCsv csv(file, {"AP", name});
   csv.add(1, {0.5, 0.25});

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Model model_of(int classes) {
+Model model_with(int classes) {
   return parse_model(YamlDocument::parse(small_model, "small"), classes);
 }
 
@@ -302,8 +302,8 @@ TEST(State, OfAVersionThatKeptNoScoresIsRead) {
 }
 
 TEST(State, KnowsModelsApart) {
-  EXPECT_EQ(describe_layout(ParameterLayout(model_of(2))), describe_layout(ParameterLayout(model_of(2))));
-  EXPECT_NE(describe_layout(ParameterLayout(model_of(2))), describe_layout(ParameterLayout(model_of(3))));
+  EXPECT_EQ(describe_layout(ParameterLayout(model_with(2))), describe_layout(ParameterLayout(model_with(2))));
+  EXPECT_NE(describe_layout(ParameterLayout(model_with(2))), describe_layout(ParameterLayout(model_with(3))));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ using Anchors = std::vector<std::vector<float>>;
 
 const Anchors of_model{{8, 8}, {14, 14}, {22, 22}, {32, 32}};
 
-Anchors anchors_of(const Model& model) {
+Anchors anchor_list(const Model& model) {
   Anchors anchors;
   for (const auto& layer : model.layers) {
     if (const auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) {
@@ -63,7 +63,7 @@ TEST_F(AutomaticAnchors, AreThoseOfTheTrainingSplitAndStandInTheConfiguration) {
   for (const std::vector<std::string>& assignments : {{}, std::vector<std::string>{"head.anchors=auto"}}) {
     const auto choice = choose(assignments);
     const AnchorResult expected = find_anchors(train_, anchor_options(config_, model_));
-    const Anchors found = anchors_of(model_);
+    const Anchors found = anchor_list(model_);
     ASSERT_EQ(found.size(), expected.anchors.size());
     for (size_t i = 0; i < found.size(); ++i) {
       EXPECT_EQ(found[i][0], expected.anchors[i].width);
@@ -79,9 +79,9 @@ TEST_F(AutomaticAnchors, AreThoseOfTheTrainingSplitAndStandInTheConfiguration) {
 TEST_F(AutomaticAnchors, GivenAnchorsAndTheModelsOwnStay) {
   add_image({{10, 10}, {20, 20}, {30, 40}, {50, 60}, {100, 110}});
   EXPECT_FALSE(choose({"head.anchors=[[1, 2], [3, 4], [5, 6], [7, 8]]"}).has_value());
-  EXPECT_EQ(anchors_of(model_), (Anchors{{1, 2}, {3, 4}, {5, 6}, {7, 8}}));
+  EXPECT_EQ(anchor_list(model_), (Anchors{{1, 2}, {3, 4}, {5, 6}, {7, 8}}));
   EXPECT_FALSE(choose({"head.anchors=model"}).has_value());
-  EXPECT_EQ(anchors_of(model_), of_model);
+  EXPECT_EQ(anchor_list(model_), of_model);
 }
 
 TEST_F(AutomaticAnchors, PretrainedPredictionsKeepTheAnchorsTheyWereTrainedWith) {
@@ -100,15 +100,15 @@ TEST_F(AutomaticAnchors, PretrainedPredictionsKeepTheAnchorsTheyWereTrainedWith)
   const auto choice = choose({"train.weights=" + weights});
   ASSERT_TRUE(choice.has_value());
   EXPECT_NE(choice->reason.find("pretrained"), std::string::npos);
-  EXPECT_EQ(anchors_of(model_), (Anchors{{9, 8}, {15, 14}, {23, 22}, {32, 32}}));
+  EXPECT_EQ(anchor_list(model_), (Anchors{{9, 8}, {15, 14}, {23, 22}, {32, 32}}));
   ASSERT_TRUE(value_of(config_.head.anchors));
   EXPECT_EQ(value_of(config_.head.anchors)->list.size(), 4u) << "a resumed run must not fit them again";
 
   // Weights of other classes supply the backbone alone.
   fresh_ = {"conv3", "conv5"};
   choose({"train.weights=" + weights});
-  EXPECT_NE(anchors_of(model_), of_model);
-  EXPECT_NE(anchors_of(model_), (Anchors{{9, 8}, {15, 14}, {23, 22}, {32, 32}}));
+  EXPECT_NE(anchor_list(model_), of_model);
+  EXPECT_NE(anchor_list(model_), (Anchors{{9, 8}, {15, 14}, {23, 22}, {32, 32}}));
 }
 
 TEST_F(AutomaticAnchors, PretrainedPredictionsOfDarknetKeepTheModels) {
@@ -119,7 +119,7 @@ TEST_F(AutomaticAnchors, PretrainedPredictionsOfDarknetKeepTheModels) {
   ASSERT_TRUE(choice.has_value());
   EXPECT_EQ(choice->value, "model");
   EXPECT_NE(choice->reason.find("pretrained"), std::string::npos);
-  EXPECT_EQ(anchors_of(model_), of_model);
+  EXPECT_EQ(anchor_list(model_), of_model);
   EXPECT_TRUE(is_left_to(config_.head.anchors, LeftTo::model)) << "a resumed run must not fit them again";
 }
 
@@ -129,7 +129,7 @@ TEST_F(AutomaticAnchors, FewerBoxesThanAnchorsKeepTheModels) {
     ASSERT_TRUE(choice.has_value());
     EXPECT_EQ(choice->value, "model");
     EXPECT_NE(choice->reason.find("4 anchors"), std::string::npos) << choice->reason;
-    EXPECT_EQ(anchors_of(model_), of_model) << boxes;
+    EXPECT_EQ(anchor_list(model_), of_model) << boxes;
     add_image({{20.0 + boxes, 30}});
   }
   EXPECT_NE(choose()->value, "model") << "four are enough";
@@ -138,7 +138,7 @@ TEST_F(AutomaticAnchors, FewerBoxesThanAnchorsKeepTheModels) {
 TEST_F(AutomaticAnchors, BoxesOfOneSizeGiveDifferentAnchorsAroundIt) {
   for (int i = 0; i < 50; ++i) add_image({{40, 30}});
   ASSERT_NE(choose()->value, "model");
-  const Anchors found = anchors_of(model_);
+  const Anchors found = anchor_list(model_);
   EXPECT_EQ(std::count(found.begin(), found.end(), std::vector<float>{40, 30}), 1);
   for (size_t i = 0; i < found.size(); ++i) {
     EXPECT_EQ(std::count(found.begin(), found.end(), found[i]), 1);
@@ -166,14 +166,14 @@ TEST_F(AutomaticAnchors, LayersThatListTheirOwnAnchorsKeepThem) {
   write_atomically(run_.folder() / "model.yaml", text);
   add_image({{10, 10}, {20, 20}, {30, 40}, {50, 60}, {100, 110}});
   EXPECT_NE(choose()->reason.find("list their own"), std::string::npos);
-  EXPECT_EQ(anchors_of(model_), (Anchors{{9, 9}, {15, 15}, {22, 22}, {32, 32}}));
+  EXPECT_EQ(anchor_list(model_), (Anchors{{9, 9}, {15, 15}, {22, 22}, {32, 32}}));
 }
 
 TEST_F(AutomaticAnchors, AModelKeptAsItIsHasItsAnchorsInItsDescription) {
   choose({"head.anchors=model"});
   write_atomically(run_.folder() / "model.yaml", model_.yaml());
   choose({"head.anchors=model"});
-  EXPECT_EQ(anchors_of(model_), of_model);
+  EXPECT_EQ(anchor_list(model_), of_model);
 }
 
 TEST_F(AutomaticAnchors, AnImportedDarknetNetworkKeepsItsOwn) {
