@@ -26,7 +26,7 @@ Json coco_example() {
   })");
 }
 
-void write(const DatasetFolder& data, const Json& json) {
+void write_coco_files(const DatasetFolder& data, const Json& json) {
   data.image("images/a.jpg");
   data.image("images/b.jpg");
   data.text("train.json", json.dump(1));
@@ -34,7 +34,7 @@ void write(const DatasetFolder& data, const Json& json) {
 
 TEST(Coco, AnnotationsAreReadWithCrowdsAreasAndIds) {
   const DatasetFolder data;
-  write(data, coco_example());
+  write_coco_files(data, coco_example());
   const Dataset dataset = read_dataset(data.options("coco", "train.json", {}), Split::train);
   EXPECT_EQ(dataset.classes, (std::vector<std::string>{"cat", "dog"}));  // by category id
   ASSERT_EQ(dataset.images.size(), 2u);
@@ -54,7 +54,7 @@ TEST(Coco, AnnotationsAreReadWithCrowdsAreasAndIds) {
 
 TEST(Coco, GivenClassesSetTheOrderAndUnknownOnesAreErrors) {
   const DatasetFolder data;
-  write(data, coco_example());
+  write_coco_files(data, coco_example());
   const Dataset dataset =
       read_dataset(data.options("coco", "train.json", {"dog", "bird", "cat"}), Split::train);
   expect_box(dataset.images[1].annotations[0], 0, 10, 20, 40.5, 60);
@@ -66,7 +66,7 @@ TEST(Coco, GivenClassesSetTheOrderAndUnknownOnesAreErrors) {
 
 TEST(Coco, BothSplitsNumberTheClassesAsTheTrainSplitDoes) {
   const DatasetFolder data;
-  write(data, coco_example());
+  write_coco_files(data, coco_example());
   Json val = coco_example();
   val["categories"] = Json::parse(R"([{"id": 1, "name": "dog"}])");
   val["annotations"] = Json::parse(R"([{"id": 1, "image_id": 3, "category_id": 1, "bbox": [1, 1, 5, 5]}])");
@@ -97,7 +97,7 @@ TEST(Coco, AnAnnotationWithPolygonsOnlyHasTheBoxAroundThem) {
     {"id": 2, "image_id": 3, "category_id": 2, "bbox": [], "area": 50, "segmentation": [[1, 1, 11, 1, 11, 11]]},
     {"id": 3, "image_id": 3, "category_id": 2, "bbox": null, "segmentation": [[1, 1, 9, 1, 9, 9]]},
     {"id": 4, "image_id": 3, "category_id": 2, "segmentation": [[0, 0, 90, 0, 90, 70]], "bbox": [1, 2, 3, 4]}])");
-  write(data, json);
+  write_coco_files(data, json);
   const Dataset dataset = read_dataset(data.options("coco", "train.json", {}), Split::train);
   const auto& boxes = dataset.images.at(1).annotations;
   ASSERT_EQ(boxes.size(), 4u);
@@ -114,7 +114,7 @@ TEST(Coco, AnAnnotationWithNeitherBoxNorPolygonsIsAnError) {
     Json json = coco_example();
     json["annotations"][0].erase("bbox");
     json["annotations"][0]["segmentation"] = segmentation;
-    write(data, json);
+    write_coco_files(data, json);
     return message(data.options("coco", "train.json", {}));
   };
   EXPECT_TRUE(contains(error({{"counts", "abc"}, {"size", {80, 100}}}), "a mask in runs"));
@@ -144,7 +144,7 @@ TEST(Coco, WhatDoesNotFitIsAnErrorThatNamesTheAnnotation) {
   const auto error = [&](const char* pointer, const Json& value) {
     Json json = coco_example();
     json[Json::json_pointer(pointer)] = value;
-    write(data, json);
+    write_coco_files(data, json);
     return message(options);
   };
   std::string text = error("/annotations/1/category_id", 19);
@@ -170,7 +170,7 @@ TEST(Coco, TwoCategoriesOfOneNameAreOneClass) {
   Json json = coco_example();
   json["categories"].push_back(
       {{"id", 0}, {"name", "cat"}, {"supercategory", "none"}});  // Roboflow's first one
-  write(data, json);
+  write_coco_files(data, json);
   const Dataset dataset = read_dataset(data.options("coco", "train.json", {}), Split::train);
   EXPECT_EQ(dataset.classes, (std::vector<std::string>{"cat", "dog"}));
 }
@@ -180,14 +180,14 @@ TEST(Coco, SidesThatNoImageHasCountAsNotGiven) {
   for (const double side : {1e300, -5.0}) {
     Json document = coco_example();
     document["images"][0]["width"] = side;
-    write(data, document);
+    write_coco_files(data, document);
     EXPECT_NO_THROW(read_dataset(data.options("coco", "train.json", {}), Split::train)) << side;
   }
 }
 
 TEST(Coco, BoxesDrawnBeforeTheExifRotationAreTurnedWithTheImage) {
   const DatasetFolder data;
-  write(data, coco_example());
+  write_coco_files(data, coco_example());
   data.bytes("images/b.jpg", DatasetFolder::rotated_jpeg(100, 80, 6));
   const Dataset dataset = read_dataset(data.options("coco", "train.json", {}), Split::train);
   EXPECT_EQ(count(dataset, Kind::turned_boxes), 1);
