@@ -1,4 +1,4 @@
-// What the lists of targets have in common, and these lists (private to tests/fuzz).
+// What the lists of targets have in common, and these lists.
 #pragma once
 
 #include <filesystem>
