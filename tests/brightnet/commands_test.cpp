@@ -59,6 +59,26 @@ TEST_F(Commands, WriteWhatTheyAreAskedFor) {
   EXPECT_TRUE(fs::exists(run_.folder() / "show/sheet.jpg"));
 }
 
+TEST_F(Commands, AShortRunIsShownToItsEndAndALongOneAsItBegins) {
+  const auto shown = [&](const std::string& name, int count, const std::string& epochs) {
+    draw_samples(run({"train.size=64", "train.batch=4", "augment.mosaic=1", "augment.mosaic_off=0.5",
+                      "train.epochs=" + epochs}),
+                 {.folder = run_.folder() / name, .count = count});
+    std::vector<std::string> pictures(static_cast<size_t>(count));
+    for (const auto& file : fs::directory_iterator(run_.folder() / name)) {
+      const std::string number = file.path().filename().string().substr(0, 3);
+      if (number < "999") pictures[std::stoul(number)] = read_file(file.path());
+    }
+    return pictures;
+  };
+  // 12 images in 3 steps: the last of them is plain, and the first two are of mosaics.
+  const auto ten = shown("ten", 10, "100"), twelve = shown("twelve", 12, "100"), end = shown("end", 12, "1");
+  for (size_t i = 0; i < 12; ++i) {
+    EXPECT_TRUE(i >= 10 || ten[i] == twelve[i]) << i;
+    EXPECT_EQ(end[i] == twelve[i], i < 8) << i;
+  }
+}
+
 TEST_F(Commands, BothPartsOfAFoldAreWritten) {
   const SmallRun twenty(20, 1);
   const Configuration folded{.config = twenty.config().string(),
