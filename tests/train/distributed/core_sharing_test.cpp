@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include "core/files.h"
+
 namespace brightnet {
 namespace {
 
@@ -29,6 +31,23 @@ TEST(CoreSharing, ABoundProcessIsToldFromAnUnboundOne) {
   ::sched_setaffinity(0, sizeof all, &all);
   EXPECT_NE(bound, unbound);
   EXPECT_EQ(own_processors(), unbound);
+}
+
+// docker run --cpus, or a job's limit: ranks that are bound to cores of their own share it all the same.
+TEST(CoreSharing, AQuotaBelowTheCoresIsShared) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::path(::testing::TempDir()) / "core_sharing_quota";
+  fs::remove_all(root);
+  for (const char* folder : {"proc/self", "sys/fs/cgroup"}) fs::create_directories(root / folder);
+  write_atomically(root / "proc/self/cgroup", "0::/\n");
+  const auto with_quota = [&](const char* quota) {
+    write_atomically(root / "sys/fs/cgroup/cpu.max", std::string(quota) + " 100000\n");
+    return own_processors(root);
+  };
+  const std::string unlimited = with_quota("max");
+  EXPECT_EQ(with_quota("100000000"), unlimited) << "a quota of more than there are";
+  EXPECT_NE(with_quota("50000"), unlimited);
+  fs::remove_all(root);
 }
 
 }  // namespace
