@@ -67,8 +67,8 @@ TEST_F(Commands, AShortRunIsShownToItsEndAndALongOneAsItBegins) {
                  {.folder = run_.folder() / name, .count = count});
     std::vector<std::string> pictures(static_cast<size_t>(count));
     for (const auto& file : fs::directory_iterator(run_.folder() / name)) {
-      const std::string number = file.path().filename().string().substr(0, 3);
-      if (number < "999") pictures[std::stoul(number)] = read_file(file.path());
+      const std::string file_name = file.path().filename().string();
+      if (file_name[0] == '0') pictures[std::stoul(file_name)] = read_file(file.path());
     }
     return pictures;
   };

@@ -21,16 +21,17 @@ TEST(CoreSharing, ABoundProcessIsToldFromAnUnboundOne) {
   cpu_set_t all, one;
   ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
   if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "there is a single processor";
-  const std::string unbound = own_processors();
+  const char* no_control_groups = "/nowhere";
+  const std::string unbound = own_processors(no_control_groups);
   CPU_ZERO(&one);
   for (int processor = 0; CPU_COUNT(&one) == 0; ++processor) {
     if (CPU_ISSET(processor, &all)) CPU_SET(processor, &one);
   }
   ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
-  const std::string bound = own_processors();
+  const std::string bound = own_processors(no_control_groups);
   ::sched_setaffinity(0, sizeof all, &all);
   EXPECT_NE(bound, unbound);
-  EXPECT_EQ(own_processors(), unbound);
+  EXPECT_EQ(own_processors(no_control_groups), unbound);
 }
 
 // docker run --cpus, or a job's limit: ranks that are bound to cores of their own share it all the same.
