@@ -9,7 +9,7 @@ namespace brightnet::testing {
 namespace {
 
 cudaStream_t own_stream() {
-  return static_cast<cuda::CudaBackend&>(device()).own_stream();
+  return static_cast<cuda::CudaBackend&>(device()).stream();
 }
 
 using cuda::InPlace;

@@ -285,6 +285,23 @@ TEST(DarknetImport, ReadsGroupsAndSqueezeAndExcitation) {
   EXPECT_NE(refusal("[scale_channels]\nfrom=-4", "[upsample]").find("one pixel"), std::string::npos);
 }
 
+TEST(DarknetImport, ReadsGroupsBeforeAHead) {
+  const DarknetImport imported =
+      import_darknet_text(with(small_cfg, "filters=14\n", "filters=14\ngroups=2\n"), "small.cfg");
+  const auto predicting = [](const Model& model) {
+    return std::get<ConvAttributes>(model.layers[model.layers.back().inputs[0]].attributes);
+  };
+  EXPECT_EQ(predicting(imported.model).groups, 2);
+  EXPECT_EQ(predicting(imported.model).filters, 14);
+  const Model more = imported_model(imported, 4);
+  EXPECT_EQ(predicting(more).filters, 2 * (5 + 4));
+  EXPECT_EQ(more.layers.back().channels, 2 * (5 + 4));
+  for (const Model* model : {&imported.model, &more}) {
+    const Model again = parse_model(YamlDocument::parse(model->yaml(), "written.yaml"), 0);
+    EXPECT_TRUE(same_layers(again.layers, model->layers));
+  }
+}
+
 TEST(DarknetImport, ReadsShortcutsOfSeveralLayersAndTheirWeights) {
   const std::string third = "[convolutional]\nbatch_normalize=1\nfilters=8\nactivation=linear\n";
   const std::string body = two_convolutions + third + "[shortcut]\nfrom=-2,-3\nactivation=leaky\n";

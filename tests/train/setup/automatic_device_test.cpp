@@ -19,11 +19,12 @@ TEST(AutomaticValues, ThePrecisionIsTheDevices) {
 }
 
 TEST(AutomaticValues, WorkersLeaveTheCoresToATrainingOnTheCpuAndUseThemBesideAGpu) {
-  const auto workers = [](int processors, bool gpu, int ranks_here = 1) {
+  const auto workers = [](int processors, bool gpu, int ranks_here = 1, bool bound = false) {
     RunFacts facts = facts_of(100);
     facts.processors = processors;
     facts.device.gpu = gpu;
     facts.ranks = facts.ranks_here = ranks_here;
+    facts.sharing_cores = bound ? 1 : ranks_here;
     return chosen(facts).loader.workers.value();
   };
   EXPECT_EQ(workers(1, false), 1);
@@ -33,6 +34,7 @@ TEST(AutomaticValues, WorkersLeaveTheCoresToATrainingOnTheCpuAndUseThemBesideAGp
   EXPECT_EQ(workers(2, true), 1);
   EXPECT_EQ(workers(8, true), 7);
   EXPECT_EQ(workers(64, true, 8), 7);
+  EXPECT_EQ(workers(8, true, 8, true), 7) << "the cores that it is bound to are its own";
   EXPECT_EQ(workers(128, true), 16);
 }
 
