@@ -25,11 +25,29 @@ TEST(PlaceCrop, PutsTheCropOntoTheWholeInput) {
 }
 
 TEST(PlaceCrop, LetterboxWithoutMarginsIsThatOfEvaluation) {
-  const Placement training = place_crop({}, 640, 480, 416, true), evaluation = place(640, 480, 416, true);
-  EXPECT_FLOAT_EQ(training.scale_x, evaluation.scale_x);
-  EXPECT_FLOAT_EQ(training.scale_y, evaluation.scale_y);
-  EXPECT_FLOAT_EQ(training.offset_x, evaluation.offset_x);
-  EXPECT_FLOAT_EQ(training.offset_y, evaluation.offset_y);
+  for (const InputSize& size : {InputSize(416), InputSize(192, 320), InputSize(320, 192)}) {
+    for (const auto& [width, height] : {std::pair(640, 480), {480, 640}}) {
+      const Placement training = place_crop({}, width, height, size, true),
+                      evaluation = place(width, height, size, true);
+      EXPECT_FLOAT_EQ(training.scale_x, evaluation.scale_x) << size.text() << ' ' << width;
+      EXPECT_FLOAT_EQ(training.scale_y, evaluation.scale_y) << size.text() << ' ' << width;
+      EXPECT_NEAR(training.offset_x, evaluation.offset_x, 1e-3) << size.text() << ' ' << width;
+      EXPECT_NEAR(training.offset_y, evaluation.offset_y, 1e-3) << size.text() << ' ' << width;
+    }
+  }
+}
+
+TEST(PlaceCrop, LetterboxedMarginsAreThoseOfTheExtendedImage) {
+  ImageDraw draw;
+  draw.left = draw.right = 0.1f;
+  draw.top = 0.25f;
+  // Extended to 200 × 200 pixels, 50 of which are above the image: the crop begins where the image does, and ends 50
+  // pixels below it.
+  const Placement placement = place_crop(draw, 200, 100, 64, true);
+  EXPECT_NEAR(20 * placement.scale_x + placement.offset_x, 0, 1e-4);
+  EXPECT_NEAR(180 * placement.scale_x + placement.offset_x, 64, 1e-4);
+  EXPECT_NEAR(placement.offset_y, 0, 1e-4);
+  EXPECT_NEAR(150 * placement.scale_y + placement.offset_y, 64, 1e-4);
 }
 
 TEST(DrawImage, MarginsStayWithinTheJitterAndReachIt) {

@@ -88,6 +88,17 @@ TEST(DrawGeometry, WhatIsOffIsNotDrawnAndWhatIsSureAlwaysIs) {
   }
 }
 
+TEST(DrawGeometry, EachOptionByItselfIsDrawn) {
+  for (float AugmentOptions::*option :
+       {&AugmentOptions::vertical_flip, &AugmentOptions::quarter_turns, &AugmentOptions::rotate,
+        &AugmentOptions::scale, &AugmentOptions::translate, &AugmentOptions::shear,
+        &AugmentOptions::perspective}) {
+    AugmentOptions alone;
+    alone.*option = 1e-4f;
+    EXPECT_TRUE(draws_geometry(alone));
+  }
+}
+
 TEST(DrawGeometry, OneOptionDoesNotChangeWhatIsDrawnForAnother) {
   AugmentOptions alone;
   alone.shear = everything().shear;
@@ -136,6 +147,39 @@ TEST(ApplyGeometry, PutsTheUpperLeftCornerWhereItBelongs) {
       0.0005f;  // 1 at the centre, and at a distance of √2 · 50 pixels to the left, of 100 for 640:
   const double depth = 1 - 0.0005 * 6.4 * 50 * std::sqrt(2.0);
   expect(draw, 50 - 50 / depth, 50 - 50 / depth);
+  draw = {};
+  draw.perspective_y = 0.0005f;  // at a distance of √½ · 50 pixels above the centre
+  const double depth_above = 1 - 0.0005 * 6.4 * 50 * std::sqrt(0.5);
+  expect(draw, 50 - 50 / depth_above, 50 - 50 / depth_above);
+  draw = {};
+  draw.shear_y = 45;  // (−20, −10) goes to (−20, −30)
+  expect(draw, 50 - 20 * 2.5, 50 - 30 * 5);
+  // One after the other: first the flip, then the turn; first the rotation, to (10, −20), then the shear, to (−10, −20).
+  draw = {};
+  draw.vertical_flip = true;
+  draw.quarter_turns = 1;
+  expect(draw, 0, 0);
+  draw = {};
+  draw.angle = 90;
+  draw.shear_x = 45;
+  expect(draw, 50 - 10 * 2.5, 50 - 20 * 5);
+}
+
+// 40 × 20 pixels that fill an input of 200 × 100.
+TEST(ApplyGeometry, MeasuresARectangularInputByEachOfItsSides) {
+  const auto corner_of = [](const GeometryDraw& draw) {
+    return *project(apply_geometry({5, 5, 0, 0}, draw, {40, 20}, InputSize(100, 200), false), {0, 0});
+  };
+  GeometryDraw shift, along, down;
+  shift.translate_x = 0.1f;
+  shift.translate_y = -0.2f;
+  EXPECT_NEAR(corner_of(shift).x, 20, 1e-3);
+  EXPECT_NEAR(corner_of(shift).y, -20, 1e-3);
+  along.perspective_x = down.perspective_y = 0.0005f;  // of 640 pixels: at the edge 1 − 320 · 0.0005
+  for (const GeometryDraw& draw : {along, down}) {
+    EXPECT_NEAR(corner_of(draw).x, 100 - 100 / 0.84, 1e-3);
+    EXPECT_NEAR(corner_of(draw).y, 50 - 50 / 0.84, 1e-3);
+  }
 }
 
 // The placement stretches the image; a circle of it must stay the ellipse that it is without rotation.

@@ -133,5 +133,14 @@ TEST(Loader, DecodesNothingAgainForANewEnd) {
   }
 }
 
+TEST(LoaderOptions, ADeviceDecodesAsManyFilesAtOnceAsThereAreWorkersButAtMostEight) {
+  LoaderOptions options;
+  EXPECT_EQ(options.decoded_at_once(), 8) << "before the workers are chosen";
+  for (const auto& [workers, files] : {std::pair(0, 1), {1, 1}, {3, 3}, {8, 8}, {20, 8}}) {
+    options.workers = workers;
+    EXPECT_EQ(options.decoded_at_once(), files) << workers;
+  }
+}
+
 }  // namespace
 }  // namespace brightnet::testing

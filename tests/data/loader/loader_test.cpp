@@ -282,6 +282,12 @@ TEST(Loader, ChangesTheSizeTogetherOnAllRanks) {
     sizes.insert(left[i].size);
   }
   EXPECT_EQ(sizes, (std::set<int>{32, 64, 96}));
+  setup.seed = 9;
+  const auto other = take_all(setup);
+  ASSERT_EQ(other.size(), 36u);
+  int changed = 0;
+  for (size_t i = 0; i < other.size(); ++i) changed += other[i].size != left[i].size;
+  EXPECT_GT(changed, 0) << "the seed draws the sizes too";
 }
 
 TEST(Loader, MixupShowsBothImages) {

@@ -163,5 +163,13 @@ TEST(Sampler, NearbyImagesAreThoseAroundInTheOrder) {
   EXPECT_TRUE(std::equal(before.begin(), before.end(), kept.nearby.begin())) << "workers may still need it";
 }
 
+TEST(Sampler, AnotherSeedIsAnotherOrder) {
+  for (const ImageRuns& runs : {ImageRuns{}, ImageRuns{{0, 20}, 5}}) {
+    const std::vector<int> order = order_of(Sampler(50, 5, {}, 1, 0, runs), 0);
+    EXPECT_EQ(order, order_of(Sampler(50, 5, {}, 1, 0, runs), 0));
+    EXPECT_NE(order, order_of(Sampler(50, 5, {}, 2, 0, runs), 0));
+  }
+}
+
 }  // namespace
 }  // namespace brightnet
