@@ -161,6 +161,7 @@ TEST_F(Tools, LabelMe) {
   EXPECT_EQ(count(dataset, Kind::polygon), 2);
   EXPECT_EQ(count(dataset, Kind::no_label_file), 1);
   EXPECT_EQ(count(dataset, Kind::unused_labels), 1);
+  EXPECT_EQ(count(dataset, Kind::other_size), 0);
   data_.text("train/a.json", labels(shape("", "rectangle", "[[1, 2], [3, 4]]"), "a.jpg"));
   EXPECT_TRUE(
       contains(message(data_.options("labelme", "train", {"cat"})), "a.json: a shape needs a 'label'"));
@@ -292,6 +293,7 @@ TEST_F(Tools, Supervisely) {
     EXPECT_EQ(dataset.classes, (Names{"cat", "dog"}));
     expect_box(dataset.images[0].annotations[0], 1, 1, 1, 9, 7);
     expect_box(dataset.images[0].annotations[1], 0, 10, 20, 30, 40);
+    EXPECT_EQ(count(dataset, Kind::other_size), 0);
   }
   fs::rename(data_.root() / "val", data_.root() / "ds 2");
   fs::rename(data_.root() / "train", data_.root() / "ds 1");

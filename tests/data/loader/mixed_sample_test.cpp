@@ -49,6 +49,12 @@ AugmentOptions unchanging() {
   return options;
 }
 
+cv::Mat as_rgb(const cv::Mat& bgr) {
+  cv::Mat rgb;
+  cv::cvtColor(bgr, rgb, cv::COLOR_BGR2RGB);
+  return rgb;
+}
+
 struct MixedSample {
   cv::Mat rgb = cv::Mat(flat_input.height, flat_input.width, CV_8UC3);
   std::vector<Truth> truths;
@@ -97,6 +103,25 @@ void expect_same_truths(const std::vector<Truth>& actual, const std::vector<Trut
     EXPECT_NEAR(actual[i].box.w, expected[i].box.w, 1e-5);
     EXPECT_NEAR(actual[i].box.h, expected[i].box.h, 1e-5);
   }
+}
+
+TEST(MixedSample, ALetterboxIsFilledOnBothSidesOfThePicture) {
+  const Dataset dataset = numbered_pictures(test_folder(), 5, edge_to_edge);
+  AugmentOptions options = unchanging();
+  options.letterbox = true;
+  const auto filled = [](const cv::Mat& part) {
+    return cv::countNonZero(part.clone().reshape(1) != fill_value) == 0;
+  };
+  // 120 × 110 pixels are 104.7 × 96 in the middle of 160 × 96; 160 × 90 leave three rows above and below.
+  const MixedSample narrow = put_together(dataset, options, 0, 0), low = put_together(dataset, options, 0, 4);
+  EXPECT_TRUE(filled(narrow.rgb.colRange(0, 27)));
+  EXPECT_TRUE(filled(narrow.rgb.colRange(133, 160)));
+  EXPECT_FALSE(filled(narrow.rgb.colRange(28, 29)) || filled(narrow.rgb.colRange(131, 132)));
+  EXPECT_TRUE(filled(low.rgb.rowRange(0, 3)));
+  EXPECT_TRUE(filled(low.rgb.rowRange(93, 96)));
+  EXPECT_FALSE(filled(low.rgb.rowRange(3, 4)) || filled(low.rgb.rowRange(92, 93)));
+  const cv::Mat stored = as_rgb(cv::imread(dataset.images[4].file.string())), shown = low.rgb.rowRange(3, 93);
+  EXPECT_LE(cv::norm(shown, stored, cv::NORM_INF), 1) << "of its own size";
 }
 
 TEST(MixedSample, CutmixShowsTheOtherPictureInItsRectangleAlone) {
