@@ -322,6 +322,8 @@ TEST(Loader, ChangesTheSizeTogetherOnAllRanks) {
   for (size_t i = 0; i < left.size(); ++i) {
     EXPECT_EQ(left[i].size, right[i].size);
     EXPECT_EQ(left[i].size, left[i - i % 3].size) << "a size lasts size_every batches";
+    Random random(setup.seed, Purpose::size, 0, i / 3);
+    EXPECT_EQ(left[i].size, setup.sizes[random.below(3)].width) << i;
     sizes.insert(left[i].size);
   }
   EXPECT_EQ(sizes, (std::set<int>{32, 64, 96}));
