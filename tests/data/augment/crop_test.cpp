@@ -54,17 +54,19 @@ TEST(DrawImage, MarginsStayWithinTheJitterAndReachIt) {
   AugmentOptions options;
   options.jitter = 0.3f;
   float low = 1, high = -1;
-  int flips = 0;
+  int flips = 0, alike = 0;
   for (uint64_t i = 0; i < 2000; ++i) {
     Random random(1, Purpose::test, 0, i);
     const ImageDraw draw = draw_image(random, options);
     low = std::min({low, draw.left, draw.right, draw.top, draw.bottom});
     high = std::max({high, draw.left, draw.right, draw.top, draw.bottom});
     flips += draw.flip;
+    alike += draw.left == draw.right || draw.top == draw.bottom || draw.left == draw.top;
   }
   EXPECT_NEAR(low, -0.3, 0.002);
   EXPECT_NEAR(high, 0.3, 0.002);
   EXPECT_NEAR(flips, 1000, 100);
+  EXPECT_LT(alike, 5) << "each margin is drawn by itself";
 }
 
 TEST(DrawImage, ResizeZoomsBothWaysAboutTheCentre) {
@@ -108,6 +110,7 @@ TEST(DrawColor, StaysInItsLimitsAndReachesThem) {
   options.saturation = 1.5f;
   options.exposure = 2;
   ColorChange low{1, 9, 9}, high{-1, 0, 0};
+  int darker_and_paler = 0;
   for (uint64_t i = 0; i < 2000; ++i) {
     Random random(1, Purpose::test, 0, i);
     const ColorChange change = draw_color(random, options);
@@ -115,6 +118,7 @@ TEST(DrawColor, StaysInItsLimitsAndReachesThem) {
            std::min(low.exposure, change.exposure)};
     high = {std::max(high.hue, change.hue), std::max(high.saturation, change.saturation),
             std::max(high.exposure, change.exposure)};
+    darker_and_paler += change.saturation < 1 && change.exposure < 1;
   }
   EXPECT_NEAR(low.hue, -0.1, 0.002);
   EXPECT_NEAR(high.hue, 0.1, 0.002);
@@ -122,6 +126,7 @@ TEST(DrawColor, StaysInItsLimitsAndReachesThem) {
   EXPECT_NEAR(high.saturation, 1.5, 0.01);
   EXPECT_NEAR(low.exposure, 0.5, 0.01);
   EXPECT_NEAR(high.exposure, 2, 0.01);
+  EXPECT_NEAR(darker_and_paler, 500, 90) << "the two are turned round independently";
 }
 
 TEST(DrawColor, NothingToDrawChangesNothing) {

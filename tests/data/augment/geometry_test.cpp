@@ -36,7 +36,7 @@ TEST(DrawGeometry, StaysInItsLimitsAndReachesThem) {
       high = std::max(high, value);
     }
   } angle, gain, x, y, shear_x, shear_y, perspective_x, perspective_y;
-  int flips = 0, turns[4] = {};
+  int flips = 0, alike = 0, turns[4] = {};
   for (uint64_t i = 0; i < 2000; ++i) {
     const GeometryDraw draw = draw_number(i, options);
     angle.add(draw.angle);
@@ -48,6 +48,8 @@ TEST(DrawGeometry, StaysInItsLimitsAndReachesThem) {
     perspective_x.add(draw.perspective_x);
     perspective_y.add(draw.perspective_y);
     flips += draw.vertical_flip;
+    alike += draw.translate_x == draw.translate_y || draw.shear_x == draw.shear_y ||
+             draw.perspective_x == draw.perspective_y;
     ++turns[draw.quarter_turns];
   }
   const auto expect = [](const Limits& drawn, double low, double high) {
@@ -66,6 +68,7 @@ TEST(DrawGeometry, StaysInItsLimitsAndReachesThem) {
   expect(perspective_x, -0.0005f, 0.0005f);
   expect(perspective_y, -0.0005f, 0.0005f);
   EXPECT_NEAR(flips, 1000, 100);
+  EXPECT_LT(alike, 5) << "each axis is drawn by itself";
   for (const int count : turns) EXPECT_NEAR(count, 500, 80) << "a quarter of the images each";
 }
 

@@ -110,6 +110,26 @@ TEST(Loader, ReadsArchivesInSequenceTheSameForAnyNumberOfWorkersAndAfterResuming
   EXPECT_FALSE(take_all(setup) == expected);
 }
 
+TEST(Loader, ImagesBetweenArchivesAreOneRun) {
+  const auto folder = test_folder();
+  const Dataset files = grey_dataset(folder, 12);
+  Dataset dataset = archived(files, folder / "tars", 4);
+  for (size_t i = 4; i < 8; ++i) dataset.images[i] = files.images[i];
+  Loader::Setup setup = plain_setup(dataset);
+  setup.loader.shuffle_buffer = 1;  // so that only runs are shuffled
+  setup.epochs = 4;
+  std::vector<int> order;
+  for (const Taken& batch : take_all(setup)) order.push_back(images_of(batch).at(0));
+  ASSERT_EQ(order.size(), 48u);
+  for (size_t i = 0; i < order.size(); ++i)
+    EXPECT_EQ(order[i] % 4, static_cast<int>(i % 4)) << "an image of another run at " << i;
+  for (size_t i = 1; i < order.size(); ++i) {
+    if (i % 4 > 0) {
+      EXPECT_EQ(order[i], order[i - 1] + 1) << i;
+    }
+  }
+}
+
 TEST(Loader, OthersOfAMosaicAreReadNearby) {
   // Images of one grey each, by which a sample tells what it is made of.
   const auto folder = test_folder();
