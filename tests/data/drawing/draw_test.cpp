@@ -242,6 +242,11 @@ TEST(Draw, TilesShowEveryImageAndKeepItsShape) {
   for (int i = 0; i < 5; ++i) {
     EXPECT_NEAR(count_color(sheet, class_color(i)), cell * cell / (i % 2 ? 2 : 1), cell * 6) << i;
   }
+  // Row by row, from the left.
+  for (int i = 0; i < 5; ++i) {
+    const int x = sheet.cols * (2 * (i % 3) + 1) / 6, y = sheet.rows * (2 * (i / 3) + 1) / 4;
+    EXPECT_TRUE(is_color(sheet, x, y, class_color(i))) << i;
+  }
   EXPECT_TRUE(tile({}).empty());
 }
 
