@@ -112,6 +112,7 @@ TEST(MixedSample, ALetterboxIsFilledOnBothSidesOfThePicture) {
   const auto filled = [](const cv::Mat& part) {
     return cv::countNonZero(part.clone().reshape(1) != fill_value) == 0;
   };
+  EXPECT_EQ(fill_value, 114) << "as docs/augmentation.md says";
   // 120 × 110 pixels are 104.7 × 96 in the middle of 160 × 96; 160 × 90 leave three rows above and below.
   const MixedSample narrow = put_together(dataset, options, 0, 0), low = put_together(dataset, options, 0, 4);
   EXPECT_TRUE(filled(narrow.rgb.colRange(0, 27)));
