@@ -95,7 +95,7 @@ TEST(Synth, AHeightOfItsOwnAndTheObjectsSizeAreKept) {
   options.height = 64;
   options.object_size = 16;
   options.classes = 1;  // discs of 0.9 of the size, which is between 0.7 and 1.4 of what is asked for
-  double margin = 1;  // between the rightmost object and the side
+  double margin = 1;    // between the rightmost object and the side
   for (int i = 0; i < 40; ++i) {
     const auto image = draw_synthetic_image(options, Split::train, i);
     ASSERT_EQ(image.pixels.size(), cv::Size(96, 64));
