@@ -13,6 +13,28 @@ namespace {
 
 using Places = std::vector<std::vector<int>>;
 
+// docs/loss.md states them: a model's YAML that leaves a key out gets these.
+TEST(YoloHead, HasTheDefaultsOfTheDocumentation) {
+  const YoloHead head;
+  EXPECT_EQ(head.scale_xy, 1);
+  EXPECT_FALSE(head.new_coords);
+  EXPECT_EQ(head.ignore_threshold, 0.7f);
+  EXPECT_EQ(head.truth_threshold, 1);
+  EXPECT_EQ(head.assignment, AssignmentKind::best_anchor);
+  EXPECT_EQ(head.anchor_ratio, 4);
+  EXPECT_EQ(head.iou_threshold, 1);
+  EXPECT_EQ(head.iou_kind, IouKind::ciou);
+  EXPECT_EQ(head.box_weight, 1);
+  EXPECT_EQ(head.objectness_weight, 1);
+  EXPECT_EQ(head.class_weight, 1);
+  EXPECT_EQ(head.negative_weight, 1);
+  EXPECT_EQ(head.label_smoothing, 0);
+  EXPECT_EQ(head.focal_gamma, 0);
+  EXPECT_FALSE(head.objectness_smooth);
+  EXPECT_EQ(head.objectness_gamma, 0);
+  EXPECT_EQ(head.max_delta, 0);
+}
+
 TEST(YoloAssignment, ATruthGoesToItsBestAnchorInItsCell) {
   Problem problem;
   problem.truths[0] = {

@@ -80,5 +80,27 @@ TEST(DrawCutout, OneToTheLargestNumberWithTheProbability) {
   for (int i = 1; i < 4; ++i) EXPECT_NEAR(counts[i], 500, 100);
 }
 
+TEST(CoverBoxes, CountInThePixelsOfARectangularInput) {
+  std::vector<Truth> truths{{{0.5f, 0.5f, 0.2f, 0.5f}, 0}};  // columns 80 to 120, rows 10 to 30
+  const std::vector<cv::Rect> upper{{70, 0, 60, 15}};
+  cover_boxes(truths, upper, InputSize(40, 200), 0.6f);
+  expect_box(truths, {{0.5f, 22.5f / 40, 0.2f, 15.0f / 40}, 0});
+}
+
+TEST(DrawRectangle, OfARectangularInputReachesItsSides) {
+  int narrowest = 100, lowest = 100;
+  cv::Rect reached;
+  for (uint64_t i = 0; i < 2000; ++i) {
+    Random random(1, Purpose::test, 0, i);
+    const cv::Rect rectangle = draw_rectangle(random, {0.2f, 0.5f}, InputSize(40, 100));
+    narrowest = std::min(narrowest, rectangle.width);
+    lowest = std::min(lowest, rectangle.height);
+    reached |= rectangle;
+  }
+  EXPECT_EQ(reached, cv::Rect(0, 0, 100, 40));
+  EXPECT_EQ(narrowest, 20);
+  EXPECT_EQ(lowest, 8);
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -36,7 +36,7 @@ TEST(DrawGeometry, StaysInItsLimitsAndReachesThem) {
       high = std::max(high, value);
     }
   } angle, gain, x, y, shear_x, shear_y, perspective_x, perspective_y;
-  int flips = 0, turns[4] = {};
+  int flips = 0, alike = 0, turns[4] = {};
   for (uint64_t i = 0; i < 2000; ++i) {
     const GeometryDraw draw = draw_number(i, options);
     angle.add(draw.angle);
@@ -48,6 +48,8 @@ TEST(DrawGeometry, StaysInItsLimitsAndReachesThem) {
     perspective_x.add(draw.perspective_x);
     perspective_y.add(draw.perspective_y);
     flips += draw.vertical_flip;
+    alike += draw.translate_x == draw.translate_y || draw.shear_x == draw.shear_y ||
+             draw.perspective_x == draw.perspective_y;
     ++turns[draw.quarter_turns];
   }
   const auto expect = [](const Limits& drawn, double low, double high) {
@@ -66,6 +68,7 @@ TEST(DrawGeometry, StaysInItsLimitsAndReachesThem) {
   expect(perspective_x, -0.0005f, 0.0005f);
   expect(perspective_y, -0.0005f, 0.0005f);
   EXPECT_NEAR(flips, 1000, 100);
+  EXPECT_LT(alike, 5) << "each axis is drawn by itself";
   for (const int count : turns) EXPECT_NEAR(count, 500, 80) << "a quarter of the images each";
 }
 
@@ -85,6 +88,17 @@ TEST(DrawGeometry, WhatIsOffIsNotDrawnAndWhatIsSureAlwaysIs) {
     EXPECT_EQ(same->scale_y, placement.scale_y);
     EXPECT_TRUE(all.vertical_flip);
     EXPECT_NE(all.quarter_turns, 0);
+  }
+}
+
+TEST(DrawGeometry, EachOptionByItselfIsDrawn) {
+  for (float AugmentOptions::*option :
+       {&AugmentOptions::vertical_flip, &AugmentOptions::quarter_turns, &AugmentOptions::rotate,
+        &AugmentOptions::scale, &AugmentOptions::translate, &AugmentOptions::shear,
+        &AugmentOptions::perspective}) {
+    AugmentOptions alone;
+    alone.*option = 1e-4f;
+    EXPECT_TRUE(draws_geometry(alone));
   }
 }
 
@@ -136,6 +150,39 @@ TEST(ApplyGeometry, PutsTheUpperLeftCornerWhereItBelongs) {
       0.0005f;  // 1 at the centre, and at a distance of √2 · 50 pixels to the left, of 100 for 640:
   const double depth = 1 - 0.0005 * 6.4 * 50 * std::sqrt(2.0);
   expect(draw, 50 - 50 / depth, 50 - 50 / depth);
+  draw = {};
+  draw.perspective_y = 0.0005f;  // at a distance of √½ · 50 pixels above the centre
+  const double depth_above = 1 - 0.0005 * 6.4 * 50 * std::sqrt(0.5);
+  expect(draw, 50 - 50 / depth_above, 50 - 50 / depth_above);
+  draw = {};
+  draw.shear_y = 45;  // (−20, −10) goes to (−20, −30)
+  expect(draw, 50 - 20 * 2.5, 50 - 30 * 5);
+  // One after the other: first the flip, then the turn; first the rotation, to (10, −20), then the shear, to (−10, −20).
+  draw = {};
+  draw.vertical_flip = true;
+  draw.quarter_turns = 1;
+  expect(draw, 0, 0);
+  draw = {};
+  draw.angle = 90;
+  draw.shear_x = 45;
+  expect(draw, 50 - 10 * 2.5, 50 - 20 * 5);
+}
+
+// 40 × 20 pixels that fill an input of 200 × 100.
+TEST(ApplyGeometry, MeasuresARectangularInputByEachOfItsSides) {
+  const auto corner_of = [](const GeometryDraw& draw) {
+    return *project(apply_geometry({5, 5, 0, 0}, draw, {40, 20}, InputSize(100, 200), false), {0, 0});
+  };
+  GeometryDraw shift, along, down;
+  shift.translate_x = 0.1f;
+  shift.translate_y = -0.2f;
+  EXPECT_NEAR(corner_of(shift).x, 20, 1e-3);
+  EXPECT_NEAR(corner_of(shift).y, -20, 1e-3);
+  along.perspective_x = down.perspective_y = 0.0005f;  // of 640 pixels: at the edge 1 − 320 · 0.0005
+  for (const GeometryDraw& draw : {along, down}) {
+    EXPECT_NEAR(corner_of(draw).x, 100 - 100 / 0.84, 1e-3);
+    EXPECT_NEAR(corner_of(draw).y, 50 - 50 / 0.84, 1e-3);
+  }
 }
 
 // The placement stretches the image; a circle of it must stay the ellipse that it is without rotation.

@@ -72,6 +72,9 @@ TEST(AugmentOptions, DefaultsAreThoseOfPhotographs) {
       0);
   EXPECT_EQ(
       options.blur + options.noise + options.grey + options.cutout + options.cutmix + options.copy_paste, 0);
+  EXPECT_FLOAT_EQ(options.whole_images(), 0.1f);
+  EXPECT_FLOAT_EQ(parse("mosaic_off: 0.3").whole_images(), 0.3f);
+  EXPECT_FLOAT_EQ(parse("mosaic_off: 0").whole_images(), 0);
 }
 
 }  // namespace

@@ -138,5 +138,34 @@ TEST(ChangePixels, GreyIsTheLuminance) {
   }
 }
 
+TEST(DrawPixels, EachProbabilityIsThatOfItsOwnChange) {
+  const auto drawn = [](float AugmentOptions::*option) {
+    AugmentOptions options;
+    options.*option = 1;
+    EXPECT_TRUE(draws_pixels(options));
+    Random random(1, Purpose::test);
+    return draw_pixels(random, options);
+  };
+  const PixelDraw blur = drawn(&AugmentOptions::blur), around = drawn(&AugmentOptions::blur_background),
+                  noise = drawn(&AugmentOptions::noise), grey = drawn(&AugmentOptions::grey);
+  EXPECT_TRUE(blur.blur > 0 && !blur.blurs_background && blur.noise == 0 && !blur.grey);
+  EXPECT_TRUE(around.blur > 0 && around.blurs_background && around.noise == 0 && !around.grey);
+  EXPECT_TRUE(noise.blur == 0 && noise.noise > 0 && !noise.grey);
+  EXPECT_TRUE(grey.blur == 0 && grey.noise == 0 && grey.grey);
+}
+
+TEST(ChangePixels, NoiseComesAfterTheBlurAndGreyLast) {
+  cv::Mat blurred(100, 100, CV_8UC3, cv::Scalar::all(128)), grey = blurred.clone();
+  change_pixels({3, 12, false, 77}, block_of(blurred));
+  cv::Scalar mean, deviation;
+  cv::meanStdDev(blurred, mean, deviation);
+  EXPECT_NEAR(deviation[0], 12, 0.6) << "a blur of the noise would leave little of it";
+  change_pixels({0, 12, true, 77}, block_of(grey));
+  cv::Mat planes[3];
+  cv::split(grey, planes);
+  EXPECT_EQ(cv::norm(planes[0], planes[1], cv::NORM_INF), 0);
+  EXPECT_EQ(cv::norm(planes[0], planes[2], cv::NORM_INF), 0);
+}
+
 }  // namespace
 }  // namespace brightnet

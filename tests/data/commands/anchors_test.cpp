@@ -192,5 +192,29 @@ TEST(Anchors, TextIsWhatAModelFileTakes) {
   EXPECT_EQ(result.json()["filled"], 1);
 }
 
+TEST(Anchors, ARectangularInputHasItsOwnHeightAndWidth) {
+  const Dataset dataset = clusters({{100, 10}}, 1, 0);
+  AnchorOptions flat = options(1, 0);
+  flat.size = InputSize(100, 400);
+  const BoxShape stretched = box_shapes(dataset, flat).at(0);  // x doubles
+  EXPECT_DOUBLE_EQ(stretched.width, 200);
+  EXPECT_DOUBLE_EQ(stretched.height, 10);
+  flat.letterbox = true;  // neither does
+  const BoxShape letterboxed = box_shapes(dataset, flat).at(0);
+  EXPECT_DOUBLE_EQ(letterboxed.width, 100);
+  EXPECT_DOUBLE_EQ(letterboxed.height, 10);
+}
+
+TEST(Anchors, ASampleOfManyBoxesIsOfAllTheDataSet) {
+  const Dataset dataset = clusters({{50, 50}}, 25, 0.3f);
+  AnchorOptions few = options(1, 400);
+  const std::vector<BoxShape> all = box_shapes(dataset, few);
+  ASSERT_EQ(all.size(), 25u);
+  few.most_boxes = 10;
+  const std::vector<BoxShape> sample = box_shapes(dataset, few);
+  ASSERT_EQ(sample.size(), 9u) << "every third";
+  for (size_t i = 0; i < sample.size(); ++i) EXPECT_EQ(sample[i].width, all[3 * i].width) << i;
+}
+
 }  // namespace
 }  // namespace brightnet

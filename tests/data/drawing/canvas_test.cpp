@@ -69,5 +69,42 @@ TEST(Canvas, DrawingOutsideIsCut) {
   EXPECT_EQ(canvas.finish().at<cv::Vec3b>(20, 20), cv::Vec3b(255, 255, 255));
 }
 
+const cv::Scalar black_ink(0, 0, 0);
+
+bool is_white_at(const Canvas& canvas, double x, double y) {
+  const cv::Mat picture = canvas.finish();
+  return picture.at<cv::Vec3b>(static_cast<int>(y * Canvas::density),
+                               static_cast<int>(x * Canvas::density)) == cv::Vec3b::all(255);
+}
+
+TEST(Canvas, LinesDotsAndFramesLieWhereTheyAreDrawn) {
+  const auto expect_ink = [](const Canvas& canvas, const cv::Rect2d& expected) {
+    const cv::Rect2d at = in_units(inked(canvas.finish()));
+    EXPECT_NEAR(at.x, expected.x, 1.5);
+    EXPECT_NEAR(at.y, expected.y, 1.5);
+    EXPECT_NEAR(at.br().x, expected.br().x, 1.5);
+    EXPECT_NEAR(at.br().y, expected.br().y, 1.5);
+  };
+  Canvas line(100, 80), dot(100, 80), frame(100, 80), path(100, 80);
+  line.line({10, 20}, {60, 20}, black_ink, 4);
+  expect_ink(line, {9, 18, 52, 4});
+  dot.dot({40, 30}, 12, black_ink);
+  expect_ink(dot, {28, 18, 24, 24});
+  EXPECT_FALSE(is_white_at(dot, 40, 30));
+  frame.frame({20, 10, 50, 40}, black_ink, 2);
+  expect_ink(frame, {19, 9, 52, 42});
+  EXPECT_TRUE(is_white_at(frame, 45, 30));
+  path.polyline({{10, 10}, {60, 10}, {60, 50}}, black_ink, 2);
+  expect_ink(path, {9, 9, 52, 42});
+  EXPECT_TRUE(is_white_at(path, 35, 30)) << "its ends are not joined";
+}
+
+TEST(Canvas, DashesHaveGapsOfTheirOwnLength) {
+  Canvas canvas(100, 80);
+  canvas.dashes({10, 40}, {90, 40}, black_ink, 2);  // of 11 units
+  for (const double x : {15, 37, 59, 81}) EXPECT_FALSE(is_white_at(canvas, x, 40)) << x;
+  for (const double x : {5, 26, 48, 70, 95}) EXPECT_TRUE(is_white_at(canvas, x, 40)) << x;
+}
+
 }  // namespace
 }  // namespace brightnet

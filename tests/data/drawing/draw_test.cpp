@@ -193,6 +193,31 @@ TEST(Draw, LinesHaveAnEdgeByWhichTheyAreSeenOnAnyBackground) {
   }
 }
 
+TEST(Draw, DashedBoxesHaveGapsAndBoldOnesAWiderLine) {
+  const auto drawn = [](bool dashed, bool bold) {
+    cv::Mat rgb = gray_image(400, 400);
+    DrawnBox box{{100, 100, 200, 200}, class_color(0), ""};
+    box.dashed = dashed;
+    box.bold = bold;
+    draw_boxes(rgb, std::vector<DrawnBox>{box});
+    return rgb;
+  };
+  const auto along = [](const cv::Mat& rgb) {
+    int colored = 0;
+    for (int y = 100; y < 300; ++y) colored += is_color(rgb, 100, y, class_color(0));
+    return colored;
+  };
+  const auto across = [](const cv::Mat& rgb) {
+    int colored = 0;
+    for (int x = 90; x < 110; ++x) colored += is_color(rgb, x, 200, class_color(0));
+    return colored;
+  };
+  EXPECT_EQ(along(drawn(false, false)), 200);
+  EXPECT_GT(along(drawn(true, false)), 60);
+  EXPECT_LT(along(drawn(true, false)), 185);
+  EXPECT_EQ(across(drawn(false, true)), across(drawn(false, false)) + 1);
+}
+
 TEST(Draw, LinesAreThinnerAroundWhatIsSmall) {
   cv::Mat small = gray_image(4000, 3000), large = small.clone();
   draw_boxes(small, std::vector<DrawnBox>{{{1000, 1000, 30, 30}, class_color(0), ""}});
@@ -241,6 +266,11 @@ TEST(Draw, TilesShowEveryImageAndKeepItsShape) {
   const int cell = sheet.cols / 3;
   for (int i = 0; i < 5; ++i) {
     EXPECT_NEAR(count_color(sheet, class_color(i)), cell * cell / (i % 2 ? 2 : 1), cell * 6) << i;
+  }
+  // Row by row, from the left.
+  for (int i = 0; i < 5; ++i) {
+    const int x = sheet.cols * (2 * (i % 3) + 1) / 6, y = sheet.rows * (2 * (i / 3) + 1) / 4;
+    EXPECT_TRUE(is_color(sheet, x, y, class_color(i))) << i;
   }
   EXPECT_TRUE(tile({}).empty());
 }

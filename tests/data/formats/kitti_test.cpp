@@ -121,5 +121,24 @@ TEST(Kitti, WhatIsNoLabelNamesItsLine) {
   EXPECT_EQ(count(dataset, Kind::zero_area_box), 1);
 }
 
+TEST(Kitti, UnlabelledRegionsAreObjectsWhereTheirTypeIsNamed) {
+  const DatasetFolder data;
+  data.image("training/image_2/a.jpg");
+  data.text("training/label_2/a.txt", line("DontCare", "1 1 9 9", "-1", "-1") + line("Car", "20 1 29 9"));
+  const auto classes = [](const Dataset& dataset) {
+    std::vector<int> found;
+    for (const Annotation& box : dataset.images.at(0).annotations) found.push_back(box.class_id);
+    EXPECT_TRUE(dataset.problems.empty()) << summarize(dataset.problems);
+    return found;
+  };
+  const auto given = [&](std::vector<std::string> names) {
+    return classes(read_dataset(mapped(data, {}, std::move(names)), Split::train));
+  };
+  EXPECT_EQ(given({"Car"}), std::vector<int>{0});
+  EXPECT_EQ(given({"Car", "DontCare"}), (std::vector<int>{1, 0}));
+  EXPECT_EQ(classes(read_dataset(mapped(data, {{"dontcare", "b"}, {"car", "a"}}), Split::train)),
+            (std::vector<int>{1, 0}));
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -161,6 +161,7 @@ TEST_F(Tools, LabelMe) {
   EXPECT_EQ(count(dataset, Kind::polygon), 2);
   EXPECT_EQ(count(dataset, Kind::no_label_file), 1);
   EXPECT_EQ(count(dataset, Kind::unused_labels), 1);
+  EXPECT_EQ(count(dataset, Kind::other_size), 0);
   data_.text("train/a.json", labels(shape("", "rectangle", "[[1, 2], [3, 4]]"), "a.jpg"));
   EXPECT_TRUE(
       contains(message(data_.options("labelme", "train", {"cat"})), "a.json: a shape needs a 'label'"));
@@ -247,6 +248,12 @@ TEST_F(Tools, Via) {
       "y": 2, "width": 3, "height": 4}, "region_attributes": {}}]}})");
   EXPECT_TRUE(
       contains(message(data_.options("via", "train/project.json", {})), "a region does not say its class"));
+  // A quarter turn of an ellipse: its angle is in radians.
+  data_.text("train/project.json",
+             R"({"x": {"filename": "a.jpg", "regions": [{"shape_attributes": {"name": "ellipse",
+      "cx": 50, "cy": 40, "rx": 8, "ry": 4, "theta": 1.5707963267948966}, "region_attributes": {"class": "cat"}}]}})");
+  const Dataset turned = read_dataset(data_.options("via", "train/project.json", {"cat"}), Split::train);
+  expect_box(turned.images.at(0).annotations.at(0), 0, 46, 32, 54, 48);
 }
 
 TEST_F(Tools, CreateMl) {
@@ -286,6 +293,7 @@ TEST_F(Tools, Supervisely) {
     EXPECT_EQ(dataset.classes, (Names{"cat", "dog"}));
     expect_box(dataset.images[0].annotations[0], 1, 1, 1, 9, 7);
     expect_box(dataset.images[0].annotations[1], 0, 10, 20, 30, 40);
+    EXPECT_EQ(count(dataset, Kind::other_size), 0);
   }
   fs::rename(data_.root() / "val", data_.root() / "ds 2");
   fs::rename(data_.root() / "train", data_.root() / "ds 1");
@@ -321,6 +329,18 @@ TEST_F(Tools, Datumaro) {
     "annotations": [{"type": "mask", "label_id": 0, "rle": {}}], "image": {"path": "a.jpg"}}]})");
   EXPECT_TRUE(
       contains(message(recognized().options), "'a': an annotation of the type 'mask' cannot be read"));
+  const auto box = [](const std::string& is_crowd) {
+    return R"({"type": "bbox", "label_id": 0, "bbox": [10, 20, 5, )" +
+           std::string(is_crowd == "true" ? "6" : "7") + R"(], "attributes": {"is_crowd": )" + is_crowd +
+           "}}";
+  };
+  data_.text(
+      "annotations/train.json",
+      R"({"categories": {"label": {"labels": [{"name": "cat"}]}}, "items": [{"id": "a", "annotations": [)" +
+          box("true") + ", " + box("false") + R"(], "image": {"path": "a.jpg"}}]})");
+  const Dataset crowds = read("datumaro", {2});
+  EXPECT_TRUE(crowds.images[0].annotations[0].crowd);
+  EXPECT_FALSE(crowds.images[0].annotations[1].crowd);
 }
 
 TEST_F(Tools, CvatsRotatedRectanglesAreTheUprightBoxesAroundThem) {

@@ -11,7 +11,9 @@
 #include <opencv2/imgproc.hpp>
 
 #include "core/random.h"
+#include "data/image/grey.h"
 #include "data/image/read_image.h"
+#include "tests/data/image_files.h"
 
 namespace brightnet::testing {
 namespace {
@@ -108,6 +110,21 @@ TEST(DarknetImage, IsReadUprightAndNearToWhatOtherDecodersSay) {
   EXPECT_GT(cv::norm(ours, theirs, cv::NORM_L1), 0) << "two decoders, or one?";
   cv::imwrite((folder / "a.png").string(), smooth);
   EXPECT_EQ(cv::norm(read_image(folder / "a.png"), read_darknet_image(folder / "a.png"), cv::NORM_INF), 0);
+  const cv::Mat grey = read_darknet_image(folder / "a.jpg", 1);
+  ASSERT_EQ(grey.type(), CV_8UC1);
+  EXPECT_LT(cv::norm(grey, grey_of(ours), cv::NORM_L1) / static_cast<double>(grey.total()), 4);
+  EXPECT_EQ(cv::norm(read_darknet_image(folder / "a.png", 1), grey_of(smooth, true), cv::NORM_INF), 0);
+  std::vector<uint8_t> bytes;
+  ASSERT_TRUE(cv::imencode(".jpg", smooth, bytes));
+  for (const int orientation : {3, 6, 8}) {
+    const std::vector<uint8_t> turned = image_files::with_exif(bytes, orientation, true);
+    std::ofstream(folder / "turned.jpg", std::ios::binary)
+        .write(reinterpret_cast<const char*>(turned.data()), static_cast<std::streamsize>(turned.size()));
+    const cv::Mat upright_ours = read_image(folder / "turned.jpg"),
+                  upright_theirs = read_darknet_image(folder / "turned.jpg");
+    ASSERT_EQ(upright_theirs.size(), orientation == 3 ? cv::Size(60, 40) : cv::Size(40, 60));
+    EXPECT_LE(cv::norm(upright_ours, upright_theirs, cv::NORM_INF), 8) << orientation;
+  }
   EXPECT_THROW(read_darknet_image(folder / "absent.jpg"), ImageError);
   std::filesystem::resize_file(folder / "a.jpg", std::filesystem::file_size(folder / "a.jpg") / 2);
   EXPECT_THROW(read_darknet_image(folder / "a.jpg"), ImageError) << "it would be half grey";

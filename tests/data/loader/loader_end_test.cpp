@@ -124,12 +124,24 @@ TEST(Loader, DecodesNothingAgainForANewEnd) {
   const Dataset dataset = grey_dataset(test_folder(), 4);
   Loader::Setup setup = plain_setup(dataset);
   setup.epochs = 100;
+  setup.loader.cache_mb = 0.001f;  // in MiB: 1048 bytes, of which the four images take 768
   Loader loader(setup);
   for (int i = 0; i < 4; ++i) ASSERT_NE(loader.next(), nullptr);
   for (const ImageRecord& image : dataset.images) std::filesystem::remove(image.file);
   for (uint64_t i = 4; i < 50; ++i) {
     loader.set_end({100 + i, i % 2 == 0 ? 0u : 99u});
     ASSERT_NE(loader.next(), nullptr) << "all images are in the cache";
+  }
+}
+
+TEST(LoaderOptions, ADeviceDecodesAsManyFilesAtOnceAsThereAreWorkersButAtMostEight) {
+  LoaderOptions options;
+  EXPECT_EQ(options.decoded_at_once(), 8) << "before the workers are chosen";
+  EXPECT_EQ(options.threads(), 1);
+  EXPECT_EQ(options.cache(), 1024);
+  for (const auto& [workers, files] : {std::pair(0, 1), {1, 1}, {3, 3}, {8, 8}, {20, 8}}) {
+    options.workers = workers;
+    EXPECT_EQ(options.decoded_at_once(), files) << workers;
   }
 }
 

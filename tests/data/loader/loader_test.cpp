@@ -110,6 +110,26 @@ TEST(Loader, ReadsArchivesInSequenceTheSameForAnyNumberOfWorkersAndAfterResuming
   EXPECT_FALSE(take_all(setup) == expected);
 }
 
+TEST(Loader, ImagesBetweenArchivesAreOneRun) {
+  const auto folder = test_folder();
+  const Dataset files = grey_dataset(folder, 12);
+  Dataset dataset = archived(files, folder / "tars", 4);
+  for (size_t i = 4; i < 8; ++i) dataset.images[i] = files.images[i];
+  Loader::Setup setup = plain_setup(dataset);
+  setup.loader.shuffle_buffer = 1;  // so that only runs are shuffled
+  setup.epochs = 4;
+  std::vector<int> order;
+  for (const Taken& batch : take_all(setup)) order.push_back(images_of(batch).at(0));
+  ASSERT_EQ(order.size(), 48u);
+  for (size_t i = 0; i < order.size(); ++i)
+    EXPECT_EQ(order[i] % 4, static_cast<int>(i % 4)) << "an image of another run at " << i;
+  for (size_t i = 1; i < order.size(); ++i) {
+    if (i % 4 > 0) {
+      EXPECT_EQ(order[i], order[i - 1] + 1) << i;
+    }
+  }
+}
+
 TEST(Loader, OthersOfAMosaicAreReadNearby) {
   // Images of one grey each, by which a sample tells what it is made of.
   const auto folder = test_folder();
@@ -263,6 +283,49 @@ TEST(Loader, DecodesJpegsLargeEnoughForTheSmallestCrop) {
   }
 }
 
+// A quarter turn lays an image's width along the input's height. Stripes of 8 pixels cross the side that the input shows at
+// half its length; at a quarter of it, as much as the other side needs, they would be gone.
+TEST(Loader, DecodesJpegsLargeEnoughForARectangularInput) {
+  const auto folder = test_folder();
+  for (const bool turns : {false, true}) {
+    const cv::Size size = turns ? cv::Size(512, 256) : cv::Size(256, 512);
+    cv::Mat image(size, CV_8UC3);
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        const double wave = 128 + 100 * std::cos(2 * CV_PI * ((turns ? y : x) + 0.5) / 8);
+        image.at<cv::Vec3b>(y, x) = cv::Vec3b::all(static_cast<uint8_t>(std::lround(wave)));
+      }
+    }
+    std::vector<Taken> taken[2];
+    for (const char* name : {"stripes.png", "stripes.jpg"}) {
+      Dataset dataset;
+      ImageRecord record;
+      record.file = folder / name;
+      record.width = size.width;
+      record.height = size.height;
+      ASSERT_TRUE(cv::imwrite(record.file.string(), image, {cv::IMWRITE_JPEG_QUALITY, 98}));
+      dataset.images.assign(8, record);
+      Loader::Setup setup = plain_setup(dataset);
+      setup.augment.quarter_turns = turns ? 1 : 0;
+      setup.sizes = {InputSize(32, 128)};
+      taken[record.file.extension() == ".jpg"] = take_all(setup);
+    }
+    ASSERT_EQ(taken[0].size(), 8u);
+    double clearest = 0;
+    for (size_t i = 0; i < 8; ++i) {
+      double difference = 0, contrast = 0;
+      for (size_t at = 0; at < taken[0][i].pixels.size(); ++at) {
+        difference += std::abs(taken[0][i].pixels[at] - taken[1][i].pixels[at]);
+        contrast += std::abs(taken[0][i].pixels[at] - 128);
+      }
+      const auto values = static_cast<double>(taken[0][i].pixels.size());
+      clearest = std::max(clearest, contrast / values);
+      EXPECT_LT(difference / values, 25) << "image " << i << (turns ? ", turned" : "");
+    }
+    EXPECT_GT(clearest, 40) << "the stripes are seen";
+  }
+}
+
 TEST(Loader, ChangesTheSizeTogetherOnAllRanks) {
   const Dataset dataset = grey_dataset(test_folder(), 12);
   Loader::Setup setup = plain_setup(dataset);
@@ -279,9 +342,17 @@ TEST(Loader, ChangesTheSizeTogetherOnAllRanks) {
   for (size_t i = 0; i < left.size(); ++i) {
     EXPECT_EQ(left[i].size, right[i].size);
     EXPECT_EQ(left[i].size, left[i - i % 3].size) << "a size lasts size_every batches";
+    Random random(setup.seed, Purpose::size, 0, i / 3);
+    EXPECT_EQ(left[i].size, setup.sizes[random.below(3)].width) << i;
     sizes.insert(left[i].size);
   }
   EXPECT_EQ(sizes, (std::set<int>{32, 64, 96}));
+  setup.seed = 9;
+  const auto other = take_all(setup);
+  ASSERT_EQ(other.size(), 36u);
+  int changed = 0;
+  for (size_t i = 0; i < other.size(); ++i) changed += other[i].size != left[i].size;
+  EXPECT_GT(changed, 0) << "the seed draws the sizes too";
 }
 
 TEST(Loader, MixupShowsBothImages) {

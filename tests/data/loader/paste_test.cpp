@@ -178,5 +178,74 @@ TEST_F(Paste, WithoutObjectsThereIsNothingToPaste) {
   EXPECT_TRUE(paste(pasting(1), 0).truths.empty());
 }
 
+TEST_F(Paste, ObjectsHaveColoursOfTheirOwn) {
+  AugmentOptions options = pasting(1);
+  options.copy_paste_count = 1;
+  options.exposure = 3;
+  double darkest = 255;
+  for (uint64_t i = 0; i < 30; ++i) {
+    const Pasted pasted = paste(options, i);
+    if (pasted.truths.empty()) continue;
+    const cv::Rect2f box = pixels_of(pasted.truths[0].box);
+    const cv::Scalar mean = cv::mean(pasted.rgb(cv::Rect(cvRound(box.x) + 3, cvRound(box.y) + 3, 10, 10)));
+    darkest = std::min(darkest, std::max({mean[0], mean[1], mean[2]}));
+  }
+  EXPECT_LT(darkest, 150) << "they are of 230 in their images";
+}
+
+/// Images of 100 × 100 pixels, each with two objects far apart, all of classes of their own. No file is read.
+Dataset pairs_of_objects(int images) {
+  Dataset dataset;
+  for (int i = 0; i < images; ++i) {
+    ImageRecord& record = dataset.images.emplace_back();
+    record.width = record.height = 100;
+    record.annotations = {{10, 10, 40, 30, 2 * i}, {60, 70, 90, 95, 2 * i + 1}};
+  }
+  return dataset;
+}
+
+TEST(PastedObjects, AreAllThoseOfAllImagesOrOfTheOnesNearby) {
+  const Dataset dataset = pairs_of_objects(3);
+  const AugmentOptions options = pasting(1);
+  const ObjectPaster paster(dataset, options);
+  const auto classes = [&](std::span<const uint32_t> nearby) {
+    std::set<int> found;
+    for (uint64_t i = 0; i < 100; ++i) {
+      Random random(3, Purpose::test, 0, i);
+      std::vector<PlacedImage> images;
+      std::vector<Truth> truths;
+      paster(random, nearby, InputSize(96, 160), images, truths);
+      for (const auto& [box, class_id] : truths) {
+        found.insert(class_id);
+        EXPECT_GE(std::min(box.x - box.w / 2, box.y - box.h / 2), -1e-4f) << "outside of the input";
+        EXPECT_LE(std::max(box.x + box.w / 2, box.y + box.h / 2), 1 + 1e-4f);
+      }
+    }
+    return found;
+  };
+  EXPECT_EQ(classes({}), (std::set<int>{0, 1, 2, 3, 4, 5}));
+  const uint32_t last_two[] = {1, 2};
+  EXPECT_EQ(classes(last_two), (std::set<int>{2, 3, 4, 5}));
+}
+
+TEST(PastedObjects, HaveAtMostHalfTheInputsSides) {
+  Dataset dataset = pairs_of_objects(1);
+  AugmentOptions options = pasting(1);
+  options.copy_paste_count = 1;
+  const struct {
+    float width, height;
+    size_t pasted;
+  } cases[] = {{49, 30, 1}, {51, 30, 0}, {30, 49, 1}, {30, 51, 0}};
+  for (const auto& object : cases) {
+    dataset.images[0].annotations = {{20, 20, 20 + object.width, 20 + object.height, 0}};
+    const ObjectPaster paster(dataset, options);
+    Random random(3, Purpose::test);
+    std::vector<PlacedImage> images;
+    std::vector<Truth> truths;
+    paster(random, {}, InputSize(64, 128), images, truths);
+    EXPECT_EQ(truths.size(), object.pasted) << object.width << " x " << object.height;
+  }
+}
+
 }  // namespace
 }  // namespace brightnet

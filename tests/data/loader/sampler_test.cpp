@@ -1,9 +1,12 @@
 #include "data/loader/sampler.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include <gtest/gtest.h>
+
+#include "core/random.h"
 
 namespace brightnet {
 namespace {
@@ -161,6 +164,23 @@ TEST(Sampler, NearbyImagesAreThoseAroundInTheOrder) {
   const std::vector<uint32_t> before(kept.nearby.begin(), kept.nearby.end());
   sampler.batch(7, 0, samples);
   EXPECT_TRUE(std::equal(before.begin(), before.end(), kept.nearby.begin())) << "workers may still need it";
+}
+
+// Runs of one seed and configuration have the same weights in every version: the order is part of that.
+TEST(Sampler, ShufflesByTheStreamOfItsSeedAndEpoch) {
+  std::vector<int> expected(20);
+  std::iota(expected.begin(), expected.end(), 0);
+  Random random(7, Purpose::order, 3, 0);
+  for (uint32_t last = 20; last-- > 1;) std::swap(expected[last], expected[random.below(last + 1)]);
+  EXPECT_EQ(order_of(Sampler(20, 5, {}, 7, 0), 3), expected);
+}
+
+TEST(Sampler, AnotherSeedIsAnotherOrder) {
+  for (const ImageRuns& runs : {ImageRuns{}, ImageRuns{{0, 20}, 5}}) {
+    const std::vector<int> order = order_of(Sampler(50, 5, {}, 1, 0, runs), 0);
+    EXPECT_EQ(order, order_of(Sampler(50, 5, {}, 1, 0, runs), 0));
+    EXPECT_NE(order, order_of(Sampler(50, 5, {}, 2, 0, runs), 0));
+  }
 }
 
 }  // namespace

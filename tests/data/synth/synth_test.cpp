@@ -90,6 +90,38 @@ TEST(Synth, ObjectsAreWithinTheImageTheCountsAndTheClasses) {
   for (const int count : of_class) EXPECT_GT(count, 25);
 }
 
+TEST(Synth, AHeightOfItsOwnAndTheObjectsSizeAreKept) {
+  auto options = small_options();
+  options.height = 64;
+  options.object_size = 16;
+  options.classes = 1;  // discs of 0.9 of the size, which is between 0.7 and 1.4 of what is asked for
+  double margin = 1;    // between the rightmost object and the side
+  for (int i = 0; i < 40; ++i) {
+    const auto image = draw_synthetic_image(options, Split::train, i);
+    ASSERT_EQ(image.pixels.size(), cv::Size(96, 64));
+    for (const auto& a : image.annotations) {
+      EXPECT_TRUE(a.x1 >= 0 && a.y1 >= 0 && a.x2 <= 96 && a.y2 <= 64) << "image " << i;
+      EXPECT_GT(std::min(a.x2 - a.x1, a.y2 - a.y1), 6.5f) << "image " << i;
+      EXPECT_LT(std::max(a.x2 - a.x1, a.y2 - a.y1), 24) << "image " << i;
+      margin = std::min(margin, 1 - a.x2 / 96.0);
+    }
+  }
+  EXPECT_LT(margin, 0.1) << "objects are all over the width";
+  const auto folder = fresh_folder("flat");
+  options.train_images = options.val_images = 1;
+  options.min_objects = options.max_objects = 3;
+  make_synthetic_dataset(options, folder);
+  EXPECT_EQ(cv::imread((folder / "images/val/000000.jpg").string()).size(), cv::Size(96, 64));
+  std::ifstream labels(folder / "labels/val/000000.txt");
+  int class_id = -1;
+  float x = 0, y = 0, w = 0, h = 0;
+  for (const auto& a : draw_synthetic_image(options, Split::val, 0).annotations) {
+    ASSERT_TRUE(labels >> class_id >> x >> y >> w >> h);
+    EXPECT_NEAR((x - w / 2) * 96, a.x1, 1e-3);
+    EXPECT_NEAR((y + h / 2) * 64, a.y2, 1e-3);
+  }
+}
+
 // Finds each disc again by its colour alone, knowing only where its middle should be.
 TEST(Synth, BoxesAreWhereThePixelsAre) {
   SynthOptions options;
@@ -260,6 +292,10 @@ TEST(Synth, RefusesOptionsOutsideTheirRanges) {
   refused([](SynthOptions& o) { o.classes = 0; });
   refused([](SynthOptions& o) { o.min_objects = 7; });
   refused([](SynthOptions& o) { o.max_objects = 1001; });
+  refused([](SynthOptions& o) { o.height = 31; });
+  refused([](SynthOptions& o) { o.object_size = 7; });
+  refused([](SynthOptions& o) { o.object_size = 49; });  // more than half of 96
+  refused([](SynthOptions& o) { o.height = 64, o.object_size = 33; });
 }
 
 }  // namespace

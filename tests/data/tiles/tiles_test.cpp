@@ -130,5 +130,18 @@ TEST(Tiles, AreReadAsSizeAndOverlapOrAsASection) {
     EXPECT_THROW(parse_tiles(wrong, "--tiles"), InputError) << wrong;
 }
 
+TEST(Tiles, WithACrowdAloneCountAsEmpty) {
+  Dataset dataset = pictures(1);
+  Annotation crowd = dataset.images[0].annotations[0];
+  crowd.x1 = crowd.y1 = 510, crowd.x2 = crowd.y2 = 530;
+  crowd.crowd = true;
+  dataset.images[0].annotations.push_back(crowd);
+  TileOptions options = tiles_of_size(100, 0);
+  options.empty = 0;
+  EXPECT_EQ(cut_into_tiles(dataset, options).images.size(), 1u);
+  dataset.images[0].annotations[1].crowd = false;
+  EXPECT_EQ(cut_into_tiles(dataset, options).images.size(), 2u);
+}
+
 }  // namespace
 }  // namespace brightnet

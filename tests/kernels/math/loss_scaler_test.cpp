@@ -145,5 +145,20 @@ TEST(RampedDecay, ForgetsEarlyStepsSoon) {
   EXPECT_EQ(ramped_decay(0.5f, 0, 1), 0.5f);
 }
 
+TEST(LossTotals, TakeOffWhatWasThereBefore) {
+  LossTotals totals{11, 22, 33, 44, 55, 66, 77, 88, 99, 110};
+  add_totals(totals, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, -1);
+  EXPECT_EQ(totals.box, 10);
+  EXPECT_EQ(totals.objectness, 20);
+  EXPECT_EQ(totals.classes, 30);
+  EXPECT_EQ(totals.iou, 40);
+  EXPECT_EQ(totals.assigned, 50);
+  EXPECT_EQ(totals.images, 60);
+  EXPECT_EQ(totals.steps, 70);
+  EXPECT_EQ(totals.clipped, 80);
+  EXPECT_EQ(totals.norm, 90);
+  EXPECT_EQ(totals.distillation, 100);
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -127,6 +127,19 @@ TEST(BatchNorm, OfASinglePixelIsItsShift) {
   }
 }
 
+// The usual epsilon is too small beside a variance to tell where it is added.
+TEST(BatchNorm, EpsilonIsAddedUnderTheRoot) {
+  for (const DType type : compute_types()) {
+    BatchNormLayer layer({2, 6, 5, 24}, Activation::linear, type);
+    layer.epsilon = 2;
+    OwnedTensor z(layer.shape, type);
+    layer.forward(*z);
+    const BatchNormReference r = layer.reference();
+    for (int c = 0; c < 24; ++c) EXPECT_NEAR(layer.inverse_std[c], 1 / std::sqrt(r.variance[c] + 2), 1e-5);
+    EXPECT_LT(relative_error(z, r.z), 3 * tested_device().formula_error + rounding(type)) << enum_name(type);
+  }
+}
+
 TEST(BatchNorm, TakesSumsThatTheConvolutionHasMade) {
   for (const DType type : compute_types()) {
     BatchNormLayer layer({3, 7, 5, 40}, Activation::mish, type, 2, 0.5f);
