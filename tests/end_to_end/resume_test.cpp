@@ -81,6 +81,35 @@ TEST_F(Resumed, RunsOfAnotherConfigurationAreNotTakenForNumberedOnes) {
                {"its own configuration, runs/run-2/config.yaml"});
 }
 
+TEST_F(Resumed, RunsOfAnotherModelOrOfOtherDataAreNotTakenByTheirName) {
+  fs::rename(path("data"), path("toy"));
+  fs::create_directories(path("far"));
+  fs::copy(path("toy"), path("far/toy"), fs::copy_options::recursive);
+  std::string wider = small_model;
+  wider.replace(wider.find("filters: 16"), 11, "filters: 24");
+  write_atomically(path("wider.yaml"), wider);
+  const auto begin = [&](const std::string& model) {
+    return run(with_settings({"train", "--model", model, "--data", "toy"},
+                             SmallRun::short_run({"train.iterations=1"})))
+        .code;
+  };
+  const auto resume = [&](const std::string& model, const std::string& data) {
+    return run({"train", "--model", model, "--data", data, "--resume"});
+  };
+  ASSERT_EQ(begin("model.yaml"), 0);
+  expect_words(
+      resume("wider.yaml", "toy"), 2,
+      {"runs/toy is of the model", "wider.yaml", "brightnet train --resume runs/toy", "a new run begins"});
+  expect_words(resume("model.yaml", "far/toy"), 2, {"runs/toy is of the data images/train in", "far/toy"});
+  // Of several, the one that is meant.
+  ASSERT_EQ(begin("wider.yaml"), 0);
+  const std::string finished = "longer: brightnet train --resume runs/";
+  expect_words(resume("model.yaml", "toy"), 0, {finished + "toy "});
+  expect_words(resume("wider.yaml", "toy"), 0, {finished + "toy-2 "});
+  fs::rename(path("toy"), path("gone"));
+  expect_words(resume("model.yaml", "far/toy"), 0, {finished + "toy "});
+}
+
 TEST_F(Resumed, WhatScoresWereMeasuredByDoesNotChange) {
   ASSERT_EQ(run(train({"--out", "out"}, {"train.iterations=1"})).code, 0);
   for (const char* setting : {"evaluate.best_by=AP50", "evaluate.size=96", "loader.shuffle_buffer=16"}) {
