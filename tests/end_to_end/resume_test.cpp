@@ -25,13 +25,13 @@ class Resumed : public Runs {
   }
 };
 
-TEST_F(Resumed, FoldersAreNumberedBeforeAnythingElseIsSaid) {
+TEST_F(Resumed, FoldersAreNumberedWhichIsSaidFirstAndLast) {
   for (const std::vector<std::string>& out : {std::vector<std::string>{}, {"--out", "mine"}}) {
     ASSERT_EQ(run(train(out, {"train.iterations=1"})).code, 0);
     const ProgramResult second = run(train(out, {"train.iterations=1"}));
     const std::string place = out.empty() ? "runs/run" : "mine";
-    EXPECT_EQ(second.err.rfind(place + " exists and is kept: this run is written to " + place + "-2.", 0), 0u)
-        << second.err;
+    expect_words(second, 0, {place + " exists and is kept: this run is written to " + place + "-2."});
+    EXPECT_LT(second.err.find("exists and is kept"), second.err.find("Training in ")) << second.err;
     const std::string last = second.out.substr(second.out.rfind('\n', second.out.size() - 2));
     EXPECT_NE(last.find(place + "-2"), std::string::npos) << second.out;
     EXPECT_NE(file(place + "-2/train.log").find("exists and is kept"), std::string::npos);
@@ -47,6 +47,15 @@ TEST_F(Resumed, SomebodyWhoNamesNothingIsToldWhatThereIs) {
                {"the newest first, runs/run-2, runs/run: --resume runs/run-2."});
   expect_words(run({"train", "run.yaml", "--out", "nowhere", "--resume"}), 2,
                {"there is no run to resume", "runs/run-2"});
+}
+
+TEST_F(Resumed, ARunThatIsRefusedIsNotSaidToBeWrittenAnywhere) {
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  write_atomically(path("data/labels/train/000000.txt"), std::string("9 0.5 0.5 0.2 0.2\n"));
+  const ProgramResult refused = run(train({}, {"train.iterations=1"}));
+  expect_words(refused, 2, {"000000.txt"});
+  EXPECT_EQ(refused.err.find("exists and is kept"), std::string::npos) << refused.err;
+  EXPECT_FALSE(fs::exists(path("runs/run-2")));
 }
 
 TEST_F(Resumed, NothingIsLeftOfARunThatCouldNotBegin) {
