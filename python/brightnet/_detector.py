@@ -186,12 +186,13 @@ class Detector:
         names = self.weights.classes
         results: list[Detections] = []
         for bgr, group in itertools.groupby(images, key=lambda image: image[2]):
-            of_kind = list(group)
-            found = self._detector.detect([pixels for pixels, *_ in of_kind], bgr)
-            results += [
-                Detections(objects, names, rgb, file, frame)
-                for objects, (_, rgb, _, file, frame) in zip(found, of_kind)
-            ]
+            # Between two batches Python heeds signals, such as Ctrl-C.
+            while batch := list(itertools.islice(group, self._batch)):
+                found = self._detector.detect([pixels for pixels, *_ in batch], bgr)
+                results += [
+                    Detections(objects, names, rgb, file, frame)
+                    for objects, (_, rgb, _, file, frame) in zip(found, batch)
+                ]
         return results
 
     def _image(self, source: Any, bgr: bool) -> tuple[NDArray[np.uint8], NDArray[np.uint8], bool, str, int]:

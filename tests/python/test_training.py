@@ -73,6 +73,18 @@ def test_false_stops_after_saving_and_the_run_resumes(data, tmp_path, short_run)
     assert brightnet.train(resume=stopped.folder, device="cpu").outcome == "was_over"
 
 
+def test_resume_takes_the_newest_run_or_a_folder(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    stopped = brightnet.train(data=data, on_step=lambda _: False, **SHORT)
+    assert stopped.outcome == "stopped"
+    with pytest.raises(brightnet.InputError, match='resume is ""'):
+        brightnet.train(data=data, resume="", **SHORT)
+    resumed = brightnet.train(data=data, resume=True, **SHORT)
+    assert (resumed.outcome, resumed.folder) == ("finished", stopped.folder)
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
 def test_a_false_of_numpy_stops_too(data, tmp_path):
     losses = []
 
