@@ -154,6 +154,7 @@ class Detector:
     def __call__(self, source: InMemory, *, bgr: bool = False) -> Detections: ...
     @overload
     def __call__(self, source: Sequence[StrPath | InMemory], *, bgr: bool = False) -> list[Detections]: ...
+    @_options.checked
     def __call__(self, source: Any, *, bgr: bool = False, frames: int = 0, every: int = 1) -> Any:
         """Detects the objects in an image, in several, or in a video.
 

@@ -242,6 +242,8 @@ def test_options_are_heeded(run, image):
             brightnet.Detector(run.weights, device="cpu", **wrong)
     with pytest.raises(TypeError, match=r"Detector\(\): classes is 'circle' and must be a list."):
         brightnet.Detector(run.weights, device="cpu", classes="circle")
+    with pytest.raises(TypeError, match=r"Detector\(\): frames is '3' and must be a whole number."):
+        brightnet.Detector(run.weights, device="cpu")(image, frames="3")
     with pytest.raises(brightnet.DeviceError):
         brightnet.Detector(run.weights, device="cuda:99")
 

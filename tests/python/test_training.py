@@ -271,6 +271,22 @@ def test_an_argument_of_another_type_is_named(call, message):
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: brightnet.train(epochs=2**63), "train(): epochs is 9223372036854775808, which is out of range."),
+        (lambda: brightnet.Detector("x", batch=2**31), "Detector(): batch is 2147483648, which is out of range."),
+        (lambda: brightnet.Dataset("x", size=(64, 2**40)), "Dataset(): size is (64, 1099511627776), which is out of range."),
+        (lambda: brightnet.train(data="a\0b"), "train(): data is 'a\\x00b', and no name has the character NUL."),
+        (lambda: brightnet.open_weights(pathlib.Path("a\0b")), "and no name has the character NUL."),
+    ],
+)
+def test_what_the_library_cannot_be_given_is_named(call, message):
+    with pytest.raises(brightnet.InputError) as error:
+        call()
+    assert str(error.value).endswith(message)
+
+
 @pytest.mark.parametrize("word", ["epochs", "batch"])
 @pytest.mark.parametrize("count", [0, -1, np.int64(0)])
 def test_no_epochs_and_an_empty_batch_are_mistakes_as_on_the_command_line(data, tmp_path, word, count):
