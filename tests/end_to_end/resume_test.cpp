@@ -106,9 +106,9 @@ TEST_F(Resumed, RunsOfAnotherModelOrOfOtherDataAreNotTakenByTheirName) {
     return run({"train", "--model", model, "--data", data, "--resume"});
   };
   ASSERT_EQ(begin("model.yaml"), 0);
-  expect_words(
-      resume("wider.yaml", "toy"), 2,
-      {"runs/toy is of the model", "wider.yaml", "brightnet train --resume runs/toy", "a new run begins"});
+  expect_words(resume("wider.yaml", "toy"), 2,
+               {"runs/toy is of the model small (runs/toy/model.yaml), not ", "wider.yaml",
+                "brightnet train --resume runs/toy", "a new run begins"});
   expect_words(resume("model.yaml", "far/toy"), 2, {"runs/toy is of the data images/train in", "far/toy"});
   // Of several, the one that is meant.
   ASSERT_EQ(begin("wider.yaml"), 0);

@@ -142,8 +142,8 @@ bool has_name(const RunFolder& folder, const std::string& name) {
   }
 }
 
-/// Whether the run's network is another than that of `asked`, whatever its input, heads and frozen layers.
-bool has_other_model(const RunConfig& run, RunConfig asked) {
+/// The name of the run's network, where it is another than that of `asked`, whatever its input, heads and frozen layers; else "".
+std::string other_model(const RunConfig& run, RunConfig asked) {
   const int classes = std::max(1, static_cast<int>(run.data.classes.size()));
   RunConfig own = run;
   own.head = {};  // its model has them
@@ -155,9 +155,9 @@ bool has_other_model(const RunConfig& run, RunConfig asked) {
   const Model model = load_model(own, classes);
   try {
     const Model other = load_model(asked, classes);
-    return other.name != model.name || !same_layers(other.layers, model.layers);
+    return other.name != model.name || !same_layers(other.layers, model.layers) ? model.name : "";
   } catch (const InputError&) {  // one for other sizes
-    return true;
+    return model.name;
   }
 }
 
@@ -173,7 +173,8 @@ bool has_other_data(const DataOptions& run, const DataOptions& asked) {
 std::string of_another(const RunFolder& folder, const RunRequest& request, const RunConfig& asked) {
   try {
     const RunConfig run = load_run_config(folder.config(), {}, false);
-    if (has_other_model(run, asked)) return fmt::format("the model {}, not {}", run.model, asked.model);
+    if (const std::string model = other_model(run, asked); !model.empty())
+      return fmt::format("the model {} ({}), not {}", model, folder.model().string(), asked.model);
     if (!request.overrides.data || !has_other_data(run.data, asked.data)) return "";
     const auto place = [](const DataOptions& data) { return fmt::format("{} in {}", data.train, data.root); };
     return fmt::format("the data {}, not {}", place(run.data), place(asked.data));
