@@ -59,6 +59,7 @@ class Detector::Implementation {
     MemorySource source(pixels);
     std::vector<std::vector<DetectedObject>> found;
     const std::lock_guard lock(mutex_);
+    const cuda::KeptGpu kept(on_gpu());
     pipeline_.run(source, [&found](FoundObjects& objects) {
       std::vector<DetectedObject>& of_image = found.emplace_back();
       for (const ScoredBox& box : objects.boxes)
@@ -69,6 +70,7 @@ class Detector::Implementation {
   }
 
   const Weights& weights() const { return weights_; }
+  bool on_gpu() const { return backend_->works_beside_host(); }
 
  private:
   Weights weights_;
@@ -80,12 +82,20 @@ class Detector::Implementation {
 
 Detector::Detector(const Weights& weights, const DetectorOptions& options) {
   check(options);
+  const cuda::KeptGpu kept(options.device.device != "cpu");
   implementation_ = std::make_unique<Implementation>(weights, options);
 }
 
-Detector::~Detector() = default;
+Detector::~Detector() {
+  const cuda::KeptGpu kept(implementation_ && implementation_->on_gpu());
+  implementation_.reset();
+}
 Detector::Detector(Detector&&) noexcept = default;
-Detector& Detector::operator=(Detector&&) noexcept = default;
+Detector& Detector::operator=(Detector&& other) noexcept {
+  const cuda::KeptGpu kept(implementation_ && implementation_->on_gpu());
+  implementation_ = std::move(other.implementation_);
+  return *this;
+}
 
 std::vector<DetectedObject> Detector::detect(const Image& image) const {
   return std::move(implementation_->detect({&image, 1}).front());

@@ -3,6 +3,7 @@
 #include "brightnet/scores.h"
 #include "core/enum_names.h"
 #include "core/error.h"
+#include "kernels/device/device.h"
 #include "train/distributed/solo.h"
 #include "train/setup/data_sets.h"
 #include "train/setup/named_run.h"
@@ -46,6 +47,7 @@ Scores evaluate(const Weights& weights, const std::string& data, const Evaluatio
                                     .height = options.height,
                                     .width = options.width};
   SoloCommunicator alone;
+  const cuda::KeptGpu kept(options.device.device != "cpu");
   const RankDevice device = common_device(alone, [&] { return options.device.device; });
   WeightsEvaluation evaluation(
       report, [&](const auto&) { return weights.trained(); }, device, alone);

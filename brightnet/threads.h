@@ -13,4 +13,14 @@ BRIGHTNET_PUBLIC void limit_openmp_threads();
 /// with the loader's. For the whole process.
 BRIGHTNET_PUBLIC void limit_image_threads();
 
+/// The same for as long as one of these lives, in a process where others use OpenCV too. The last one gives back the number that
+/// the first one found, unless it has been changed meanwhile.
+class BRIGHTNET_PUBLIC LimitedImageThreads {
+ public:
+  LimitedImageThreads();
+  ~LimitedImageThreads();
+  LimitedImageThreads(const LimitedImageThreads&) = delete;
+  LimitedImageThreads& operator=(const LimitedImageThreads&) = delete;
+};
+
 }  // namespace brightnet

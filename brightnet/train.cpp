@@ -5,6 +5,7 @@
 #include "brightnet/scores.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "kernels/device/device.h"
 #include "kernels/math/loss_totals.h"
 #include "train/distributed/solo.h"
 #include "train/setup/named_run.h"
@@ -141,6 +142,7 @@ TrainingResult train(const TrainingOptions& options, const std::stop_token& stop
                      "Name it as Configuration::config.");
   }
   SoloCommunicator alone;
+  const cuda::KeptGpu kept(options.device != "cpu");
   const RankDevice device = common_device(alone, [&] { return options.device; });
   TrainingHost host;
   host.can_be_stopped = [&] { return stop; };

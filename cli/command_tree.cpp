@@ -30,6 +30,13 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
+const CLI::App* command_of(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* command : commands_of(app)) {
+    if (command->get_name() == name) return command;
+  }
+  return nullptr;
+}
+
 std::vector<const CLI::Option*> options_of(const CLI::App& app) {
   return app.get_options(
       [](const CLI::Option* option) { return option->nonpositional() && !option->get_group().empty(); });

@@ -16,6 +16,8 @@ void for_each_command(const CLI::App& app,
 
 /// The commands directly below.
 std::vector<const CLI::App*> commands_of(const CLI::App& app);
+/// The one of this name, or null.
+const CLI::App* command_of(const CLI::App& app, const std::string& name);
 
 /// The options with names, without positional ones and those that no help shows.
 std::vector<const CLI::Option*> options_of(const CLI::App& app);

@@ -1,9 +1,12 @@
 #include "cli/foreign_words.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+
+#include "cli/command_tree.h"
 
 namespace brightnet::cli {
 namespace {
@@ -134,6 +137,41 @@ std::optional<std::string> in_our_form(const std::string& name, const std::strin
   if (const size_t equals = form.find('='); equals != std::string::npos)
     return form.substr(0, equals + 1) + value;
   return form.find(' ') == std::string::npos ? form + ' ' + value : form;
+}
+
+std::string in_our_options(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  std::string meant = "brightnet", unknown;
+  auto word = words.begin();
+  for (; word != words.end() && command_of(*command, *word); ++word) {
+    command = command_of(*command, *word);
+    meant += ' ' + *word;
+  }
+  bool any = false, after_set = false;
+  for (; word != words.end(); ++word) {
+    const size_t equals = word->find('=');
+    const bool has_value = equals != std::string::npos && equals > 0;
+    if (word->starts_with('-')) {
+      const CLI::Option* const option = command->get_option_no_throw(word->substr(0, equals));
+      if (!option || option == command->get_help_ptr())
+        return "";  // darknet's, or one that is answered by itself
+      meant += ' ' + *word;
+      if (!has_value && option->get_items_expected_min() > 0 && word + 1 != words.end())
+        meant += ' ' + *++word;
+      after_set = option->check_name("--set");
+      continue;
+    }
+    if (!has_value || after_set || std::filesystem::exists(*word)) {
+      meant += ' ' + *word;
+      continue;
+    }
+    const auto ours = in_our_form(word->substr(0, equals), word->substr(equals + 1), *command);
+    if (ours && !ours->empty()) meant += ' ' + *ours;
+    if (!ours) unknown += (unknown.empty() ? "" : ", ") + *word;
+    any |= ours.has_value();
+  }
+  if (!any) return "";
+  return unknown.empty() ? meant : meant + ". It has no option for " + unknown;
 }
 
 std::string foreign_words_table() {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -34,6 +35,10 @@ std::string_view answer_for(std::string_view word, const CLI::App& command);
 /// its place, or it is switched off. Nothing for a name that the command does not know.
 std::optional<std::string> in_our_form(const std::string& name, const std::string& value,
                                        const CLI::App& command);
+
+/// "train model=demo epochs=3", as Ultralytics has its options, as a command line of ours, and what has no option; options of
+/// ours between them stay. "" where there is none that a command of ours knows.
+std::string in_our_options(const CLI::App& app, const std::vector<std::string>& words);
 
 /// The table in Markdown, a row a word.
 std::string foreign_words_table();

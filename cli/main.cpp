@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <iostream>
 #include <map>
 
@@ -92,40 +91,10 @@ std::string in_place_of(std::string_view ours) {
                                    : fmt::format("brightnet says {}", ours);
 }
 
-const CLI::App* command_of(const CLI::App& app, const std::string& name) {
-  for (const CLI::App* command : cli::commands_of(app)) {
-    if (command->get_name() == name) return command;
-  }
-  return nullptr;
-}
-
-/// "model=demo epochs=3", as Ultralytics has its options, in our words, and what has none; "" where there are none.
-std::string as_options(const CLI::App& app, int count, char** arguments) {
-  const CLI::App* const command = count > 1 ? command_of(app, arguments[1]) : nullptr;
-  if (!command) return "";
-  std::string meant = "brightnet " + command->get_name(), unknown;
-  bool any = false;
-  for (int i = 2; i < count; ++i) {
-    const std::string word = arguments[i];
-    const size_t equals = word.find('=');
-    if (word[0] == '-') return "";  // an option of ours, or of darknet
-    if (equals == std::string::npos || equals == 0 || std::filesystem::exists(word)) {
-      meant += ' ' + word;
-      continue;
-    }
-    const auto ours = cli::in_our_form(word.substr(0, equals), word.substr(equals + 1), *command);
-    if (ours && !ours->empty()) meant += ' ' + *ours;
-    if (!ours) unknown += (unknown.empty() ? "" : ", ") + word;
-    any |= ours.has_value();
-  }
-  if (!any) return "";
-  return unknown.empty() ? meant : meant + ". It has no option for " + unknown;
-}
-
 /// The error message for invalid arguments, with a remedy. A wrong command, `first`, is said before its options.
 std::string complaint(const CLI::App& app, const CLI::ParseError& e, const std::string& first) {
   const auto [command, name] = chosen_command(app);
-  if (const auto ours = command_of(app, first) ? "" : cli::in_our_words(first, ""); !ours.empty())
+  if (const auto ours = cli::command_of(app, first) ? "" : cli::in_our_words(first, ""); !ours.empty())
     return fmt::format("there is no command '{}': {}.", first, in_place_of(ours));
   const std::string help =
       "`brightnet " + name + (name.empty() ? "" : " ") + "--help` lists the options and commands.";
@@ -201,7 +170,7 @@ int run(int count, char** arguments) {
     std::cerr << app.help();
     return static_cast<int>(ExitCode::input);
   }
-  if (const std::string meant = as_options(app, count, arguments); !meant.empty())
+  if (const std::string meant = cli::in_our_options(app, {arguments + 1, arguments + count}); !meant.empty())
     return fail(ExitCode::input, fmt::format("options are written with dashes: {}", meant));
   try {
     app.parse(cli::reversed_words(count, arguments));

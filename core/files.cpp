@@ -46,7 +46,7 @@ struct Descriptor {
 /// Of a file system that cannot flush (EINVAL), nothing is expected.
 void flush_to_disk(int descriptor, const fs::path& file) {
   int failed = 0;
-  do failed = ::fsync(descriptor);
+  do failed = flush_written(descriptor);
   while (failed != 0 && errno == EINTR);
   if (failed != 0 && errno != EINVAL) cannot_write(file, std::strerror(errno));
 }
@@ -84,6 +84,7 @@ int create_temporary(const fs::path& file, fs::path& temporary) {
 }  // namespace
 
 int (*close_written)(int descriptor) = ::close;
+int (*flush_written)(int descriptor) = ::fsync;
 
 /// Writes into a descriptor, and knows the first reason why that failed.
 class AtomicFile::Buffer : public std::streambuf {
@@ -94,10 +95,10 @@ class AtomicFile::Buffer : public std::streambuf {
   }
 
   void create(const fs::path& file, fs::path& temporary) { descriptor_ = create_temporary(file, temporary); }
-  /// Throws unless all that was written is on the disk.
-  void finish(const fs::path& file) {
+  /// Throws unless all was written, and, where it is flushed, is on the disk.
+  void finish(const fs::path& file, bool flushed) {
     write_out({});
-    if (failure_ == 0) flush_to_disk(descriptor_, file);
+    if (failure_ == 0 && flushed) flush_to_disk(descriptor_, file);
     const int closed = close_checked(std::exchange(descriptor_, -1));
     if (failure_ == 0) failure_ = closed;
     if (failure_ != 0) cannot_write(file, std::strerror(failure_));
@@ -154,15 +155,15 @@ AtomicFile::~AtomicFile() {
   fs::remove(temporary_, ignored);
 }
 
-void AtomicFile::commit() {
-  buffer_->finish(file_);
+void AtomicFile::commit(bool flushed) {
+  buffer_->finish(file_, flushed);
   // Of a writer that gave up by itself.
   if (!out_) cannot_write(file_, "not all of it was written");
   std::error_code error;
   fs::rename(temporary_, file_, error);
   if (error) cannot_write(file_, error.message());
   committed_ = true;
-  flush_folder(file_.parent_path());
+  if (flushed) flush_folder(file_.parent_path());
 }
 
 void write_atomically(const fs::path& file, const std::function<void(std::ostream&)>& write) {
@@ -173,6 +174,12 @@ void write_atomically(const fs::path& file, const std::function<void(std::ostrea
 
 void write_atomically(const fs::path& file, const std::string& content) {
   write_atomically(file, [&content](std::ostream& out) { out << content; });
+}
+
+void write_unflushed(const fs::path& file, const std::string& content) {
+  AtomicFile atomic(file);
+  atomic.stream() << content;
+  atomic.commit(false);
 }
 
 int open_no_link(const fs::path& file, int flags) {

@@ -20,6 +20,10 @@ namespace brightnet {
 void write_atomically(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 void write_atomically(const std::filesystem::path& file, const std::string& content);
 
+/// The same, but the disk writes it when it likes: after a power failure FILE may have any content. For files of which there are
+/// thousands and that can be made again, since flushing each takes longer than making it.
+void write_unflushed(const std::filesystem::path& file, const std::string& content);
+
 /// Adds the bytes to the end of FILE, which is created if missing: all of them, or none. Throws InputError as
 /// write_atomically() does, and at once where FILE is a symbolic link, a pipe or a device; the file then ends as before.
 void append_to_file(const std::filesystem::path& file, std::string_view bytes);
@@ -37,8 +41,9 @@ void create_folders(const std::filesystem::path& folder, std::error_code& error)
 /// from somebody else may have one to a file of the user's. -1, with errno, on failure; a link throws InputError.
 int open_no_link(const std::filesystem::path& file, int flags);
 
-/// What closes a written file; tests put a disk's failure in its place.
+/// What closes a written file, and what flushes one or a folder; tests put a disk's failure in their place, or count.
 extern int (*close_written)(int descriptor);
+extern int (*flush_written)(int descriptor);
 
 /// write_atomically() for incremental writing: commit() renames the temporary file to FILE; without it the
 /// file is removed. Processes that write the same FILE use different temporary files.
@@ -51,8 +56,8 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   std::ostream& stream() { return out_; }
-  /// Throws InputError when something could not be written.
-  void commit();
+  /// Throws InputError when something could not be written. Without `flushed` as write_unflushed().
+  void commit(bool flushed = true);
 
   /// Whether `file` is named like these temporary files, "NAME.PROCESS-NUMBER.tmp": a killed process
   /// leaves one.

@@ -10,12 +10,14 @@
 #include <nanobind/stl/vector.h>
 
 #include "brightnet/dataset.h"
+#include "brightnet/threads.h"
 #include "python/module.h"
 
 namespace brightnet::python {
 namespace {
 
 struct OwnedBatches {
+  LimitedImageThreads limited = {};  ///< the loader's threads work between the calls
   Owned<TrainingBatches> batches;
   std::mutex mutex = {};  ///< threads of Python may share an iterator; locked without the GIL
 };
@@ -77,7 +79,7 @@ void add_data(nb::module_& m) {
                                        .width = size.second,
                                        .epochs = static_cast<uint64_t>(std::max<int64_t>(epochs, 0))}));
             }
-            new (self) OwnedBatches{std::move(made)};
+            new (self) OwnedBatches{.batches = std::move(made)};
           },
           nb::arg("data"), nb::arg("settings"), nb::arg("batch"), nb::arg("size"), nb::arg("epochs"))
       .def("next", [](OwnedBatches& self) { return next_of(self); })

@@ -122,6 +122,7 @@ void CallingThread::run(const std::function<void()>& work, const std::function<v
   std::thread worker([&] {
     try {
       begin_call();
+      const LimitedImageThreads limited;  // not for the whole process: cv2 may be of the same library
       work();
     } catch (...) {
       failed = std::current_exception();
@@ -216,10 +217,6 @@ NB_MODULE(_brightnet, m) {
   m.def("config_keys", [] {
     const LibraryCall call;
     return config_keys();
-  });
-  m.def("limit_image_threads", [] {
-    const ReleasedGil released;
-    limit_image_threads();
   });
   m.def("describe_models", [] {
     const LibraryCall call;

@@ -144,6 +144,21 @@ std::string class_name(int class_id, const std::vector<std::string>& names) {
   return known ? shown_name(names[class_id], class_id) : fmt::format("class {}", class_id);
 }
 
+/// The bytes of a file of this name.
+std::string encoded_for(const std::filesystem::path& file, const cv::Mat& rgb) {
+  BRIGHTNET_CHECK(rgb.type() == CV_8UC3 && !rgb.empty(), "only 8-bit RGB images are written");
+  if (!cv::haveImageWriter(file.string())) {
+    throw InputError("'" + file.extension().string() + "' is not an image format that can be written",
+                     file.string(), "Use .jpg or .png.");
+  }
+  cv::Mat bgr;
+  cv::cvtColor(rgb, bgr, cv::COLOR_RGB2BGR);
+  std::vector<uchar> bytes;
+  BRIGHTNET_CHECK(cv::imencode(file.extension().string(), bgr, bytes, {cv::IMWRITE_PNG_COMPRESSION, 6}),
+                  "an image could not be encoded");
+  return {bytes.begin(), bytes.end()};
+}
+
 }  // namespace
 
 cv::Scalar class_color(int class_id) {
@@ -253,17 +268,11 @@ cv::Mat tile(const std::vector<cv::Mat>& images, int longer_side) {
 }
 
 void write_image(const std::filesystem::path& file, const cv::Mat& rgb) {
-  BRIGHTNET_CHECK(rgb.type() == CV_8UC3 && !rgb.empty(), "only 8-bit RGB images are written");
-  if (!cv::haveImageWriter(file.string())) {
-    throw InputError("'" + file.extension().string() + "' is not an image format that can be written",
-                     file.string(), "Use .jpg or .png.");
-  }
-  cv::Mat bgr;
-  cv::cvtColor(rgb, bgr, cv::COLOR_RGB2BGR);
-  std::vector<uchar> bytes;
-  BRIGHTNET_CHECK(cv::imencode(file.extension().string(), bgr, bytes, {cv::IMWRITE_PNG_COMPRESSION, 6}),
-                  "an image could not be encoded");
-  write_atomically(file, std::string(bytes.begin(), bytes.end()));
+  write_atomically(file, encoded_for(file, rgb));
+}
+
+void write_image_unflushed(const std::filesystem::path& file, const cv::Mat& rgb) {
+  write_unflushed(file, encoded_for(file, rgb));
 }
 
 }  // namespace brightnet

@@ -53,5 +53,7 @@ cv::Mat tile(const std::vector<cv::Mat>& images, int longer_side = 2000);
 /// Writes an RGB image atomically, in the format of the file extension. Throws InputError when it cannot be
 /// written or the extension is unknown.
 void write_image(const std::filesystem::path& file, const cv::Mat& rgb);
+/// The same for one of thousands, which is not flushed to the disk (write_unflushed()).
+void write_image_unflushed(const std::filesystem::path& file, const cv::Mat& rgb);
 
 }  // namespace brightnet

@@ -42,7 +42,7 @@ class CropOutput : public DetectionOutput {
       const std::string name = as_folder(class_names_[box.class_id]);
       prepare_folder(folder_ / name, "--out");
       const std::string file = fmt::format("{}/{}_{}.jpg", name, found.frame.name, k);
-      files_.write(file, [&](const fs::path& place) { write_image(place, image(inside)); });
+      files_.write(file, [&](const fs::path& place) { write_image_unflushed(place, image(inside)); });
     }
   }
 
@@ -75,7 +75,8 @@ class PictureOutput : public DetectionOutput {
     if (clip_) {
       add_to_video(picture);
     } else {
-      files_.write(picture_name(found.frame), [&](const fs::path& file) { write_image(file, picture); });
+      files_.write(picture_name(found.frame),
+                   [&](const fs::path& file) { write_image_unflushed(file, picture); });
     }
   }
 

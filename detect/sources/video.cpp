@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <mutex>
 
 #include <fmt/format.h>
+#include <opencv2/core/utils/logger.hpp>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -12,6 +14,29 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// OpenCV's backends write whole addresses to standard error, and a stream's may have a password in it. While one of these
+/// lives they write nothing; the last gives OpenCV's level back, unless it has been changed meanwhile.
+class NoAddressInLogs {
+ public:
+  NoAddressInLogs() {
+    const std::lock_guard lock(mutex_);
+    if (count_++ == 0) before_ = cv::utils::logging::setLogLevel(silent);
+  }
+  ~NoAddressInLogs() {
+    const std::lock_guard lock(mutex_);
+    if (--count_ == 0 && cv::utils::logging::getLogLevel() == silent)
+      cv::utils::logging::setLogLevel(before_);
+  }
+  NoAddressInLogs(const NoAddressInLogs&) = delete;
+  NoAddressInLogs& operator=(const NoAddressInLogs&) = delete;
+
+ private:
+  static constexpr auto silent = cv::utils::logging::LOG_LEVEL_SILENT;
+  static inline std::mutex mutex_;
+  static inline int count_ = 0;
+  static inline cv::utils::logging::LogLevel before_ = silent;
+};
 
 cv::VideoCapture opened(const std::string& what) {
   try {
@@ -66,6 +91,7 @@ VideoCapture VideoCapture::of_file(const fs::path& file, const SourceOptions& op
 }
 
 VideoCapture VideoCapture::of_address(const std::string& address, const SourceOptions& options) {
+  const NoAddressInLogs quiet;
   cv::VideoCapture capture = opened(address);
   if (!capture.isOpened()) {
     throw InputError("this stream cannot be opened", without_credentials(address),

@@ -10,6 +10,9 @@ Installation inspect(int) {
   return installation;
 }
 
+KeptGpu::KeptGpu(bool) : context_(nullptr) {}
+KeptGpu::~KeptGpu() = default;
+
 SumEngines sum_engines(int) {
   return {};
 }

@@ -85,6 +85,20 @@ struct DeviceChoice {
   double timing_seconds = most_timing_seconds;  ///< that a process spends on timing engines
 };
 
+/// Gives the calling thread its current GPU back at its end: what computes on one leaves the thread on it, and the host of the
+/// library may use another. A thread that had none keeps the library's.
+class KeptGpu {
+ public:
+  /// Without `wanted` nothing is kept, and no driver asked.
+  explicit KeptGpu(bool wanted);
+  ~KeptGpu();
+  KeptGpu(const KeptGpu&) = delete;
+  KeptGpu& operator=(const KeptGpu&) = delete;
+
+ private:
+  void* context_;
+};
+
 /// The backend on that GPU. Throws DeviceError when why_unusable() has a problem.
 std::unique_ptr<Backend> make_backend(const DeviceChoice& choice);
 /// A backend for planning only: for `brightnet memory` on a machine without a GPU. Throws DeviceError when

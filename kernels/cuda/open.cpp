@@ -2,8 +2,14 @@
 #include "kernels/cuda/convolution.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/installation.h"
+#include "kernels/cuda/runtime.h"
 
 namespace brightnet::cuda {
+
+KeptGpu::KeptGpu(bool wanted) : context_(wanted ? current_context() : nullptr) {}
+KeptGpu::~KeptGpu() {
+  choose_context(context_);
+}
 
 std::unique_ptr<Backend> make_backend(const DeviceChoice& choice) {
   const Installation installation = inspect(choice.index);

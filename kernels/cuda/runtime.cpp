@@ -7,6 +7,18 @@ std::string mebibytes(size_t bytes) {
   return bytes < size_t{10} << 20 ? std::to_string(bytes) + " bytes" : std::to_string(bytes >> 20) + " MiB";
 }
 
+/// A function of the driver, which the runtime has loaded; null without a driver. It returns 0 when it has done its work.
+template <typename Function>
+Function* driver_function(const char* name) noexcept {
+  constexpr unsigned oldest = 12000;
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  if (cudaGetDriverEntryPointByVersion(name, &function, oldest, cudaEnableDefault, &found) == cudaSuccess)
+    return reinterpret_cast<Function*>(function);
+  cudaGetLastError();
+  return nullptr;
+}
+
 }  // namespace
 
 void check(cudaError_t status, const std::string& action, const std::source_location& where) {
@@ -160,6 +172,19 @@ int multiprocessors() {
 void choose_gpu(int gpu) noexcept {
   int current = -1;
   if (cudaGetDevice(&current) != cudaSuccess || current != gpu) cudaSetDevice(gpu);
+}
+
+// The driver's contexts, since cudaSetDevice() of a GPU that nobody has used makes a context there, which takes some hundred
+// MiB; and the host may have a CUDA runtime of its own, with which this one shares the contexts alone.
+void* current_context() noexcept {
+  auto* const ask = driver_function<int(void**)>("cuCtxGetCurrent");
+  void* context = nullptr;
+  return ask && ask(&context) == 0 ? context : nullptr;
+}
+
+void choose_context(void* context) noexcept {
+  auto* const choose = context ? driver_function<int(void*)>("cuCtxSetCurrent") : nullptr;
+  if (choose) choose(context);
 }
 
 }  // namespace brightnet::cuda

@@ -184,6 +184,11 @@ int multiprocessors();
 /// next call too, which reports it.
 void choose_gpu(int gpu) noexcept;
 
+/// The calling thread's current context, whoever made it and on whichever GPU; null where it has none, or there is no driver.
+void* current_context() noexcept;
+/// Makes it the current one again. Of null nothing is done: the thread had used no GPU.
+void choose_context(void* context) noexcept;
+
 #ifdef BRIGHTNET_KERNELS
 
 /// Queues kernel<<<grid, block, shared_bytes, stream>>>(arguments...), or adds it to the list of launches.

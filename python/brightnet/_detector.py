@@ -154,6 +154,7 @@ class Detector:
     def __call__(self, source: InMemory, *, bgr: bool = False) -> Detections: ...
     @overload
     def __call__(self, source: Sequence[StrPath | InMemory], *, bgr: bool = False) -> list[Detections]: ...
+    @_options.checked
     def __call__(self, source: Any, *, bgr: bool = False, frames: int = 0, every: int = 1) -> Any:
         """Detects the objects in an image, in several, or in a video.
 
@@ -186,12 +187,13 @@ class Detector:
         names = self.weights.classes
         results: list[Detections] = []
         for bgr, group in itertools.groupby(images, key=lambda image: image[2]):
-            of_kind = list(group)
-            found = self._detector.detect([pixels for pixels, *_ in of_kind], bgr)
-            results += [
-                Detections(objects, names, rgb, file, frame)
-                for objects, (_, rgb, _, file, frame) in zip(found, of_kind)
-            ]
+            # Between two batches Python heeds signals, such as Ctrl-C.
+            while batch := list(itertools.islice(group, self._batch)):
+                found = self._detector.detect([pixels for pixels, *_ in batch], bgr)
+                results += [
+                    Detections(objects, names, rgb, file, frame)
+                    for objects, (_, rgb, _, file, frame) in zip(found, batch)
+                ]
         return results
 
     def _image(self, source: Any, bgr: bool) -> tuple[NDArray[np.uint8], NDArray[np.uint8], bool, str, int]:

@@ -114,4 +114,3 @@ def _deliver(level: int, message: str) -> None:
 
 _brightnet.set_log_handler(_deliver)
 atexit.register(_brightnet.set_log_handler, None)
-_brightnet.limit_image_threads()

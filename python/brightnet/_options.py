@@ -52,13 +52,15 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     signature = inspect.signature(function)
     known = signature.parameters
     takes_settings = any(p.kind is p.VAR_KEYWORD for p in known.values())
+    hints: dict[str, Any] = {}
 
     @functools.wraps(function)
     def call(*arguments: P.args, **keywords: P.kwargs) -> R:
         for word in keywords:
             if word not in known and not takes_settings:
                 raise _brightnet.InputError(_unknown(function, word))
-        hints = typing.get_type_hints(function)
+        if not hints:
+            hints.update(typing.get_type_hints(function))
         try:
             given = signature.bind(*arguments, **keywords).arguments
         except TypeError:
@@ -69,10 +71,23 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
                 remedy = " A GPU is called 'cuda:0'." if word == "device" else ""
                 words = " or ".join(_WORDS.get(kind, kind.__name__) for kind in wanted if kind is not type(None))
                 raise TypeError(f"{_name(function)}(): {word} is {value!r} and must be {words}.{remedy}")
+            if known[word].kind is not known[word].VAR_KEYWORD:
+                _refuse_impossible(_name(function), word, value)
         return function(*arguments, **keywords)
 
     return call
 
+
+def _refuse_impossible(function: str, word: str, value: object) -> None:
+    """Of the right type, but nothing that the library can be given."""
+    if isinstance(value, (str, os.PathLike)) and "\0" in str(os.fspath(value)):
+        raise _brightnet.InputError(f"{function}(): {word} is {value!r}, and no name has the character NUL.")
+    for number in value if isinstance(value, (tuple, list)) else (value,):
+        if isinstance(number, numbers.Integral) and not -_LIMIT <= int(number) < _LIMIT:
+            raise _brightnet.InputError(f"{function}(): {word} is {value!r}, which is out of range.")
+
+
+_LIMIT = 2**31  # the library's numbers
 
 _WORDS: dict[Any, str] = {
     int: "a whole number",

@@ -70,7 +70,7 @@ def train(
     `config` is a run's YAML or darknet's .cfg; `model` a name of models() or the path of a YAML or .cfg; `data` an Ultralytics
     data.yaml, darknet's obj.data, a COCO JSON, a VOC folder, or a folder of images and labels. Every other value of the
     configuration is given by its key: ``**{"train.minutes": 8, "augment.mosaic": 0}``. `size` is one number, (height, width)
-    or "auto". `resume` is True, for the newest run of this configuration, or a run's folder.
+    or "auto". `resume` is True, for the newest run of this configuration, or a run's folder; "" is neither.
 
     The callbacks are called by the thread that called train(): `on_begin` with the run's folder, `on_step`, `on_epoch` and
     `on_evaluation` with dictionaries. One that returns False stops the run, which is saved and can be resumed; so does one
@@ -84,6 +84,11 @@ def train(
     for word, count in (("epochs", epochs), ("batch", batch)):
         if count is not None and count < 1:  # the library takes 0 for what is not given
             raise _brightnet.InputError(f"train(): {word} is {count} and must be at least 1.")
+    resumed = resume if isinstance(resume, (str, os.PathLike)) else None
+    if resumed is not None and not os.fspath(resumed):
+        raise _brightnet.InputError(
+            'train(): resume is "". Give the folder of a run, True for the newest run of this configuration, or False for a new run.'
+        )
     folder: list[pathlib.Path] = []
     line = ProgressLine(progress)
 
@@ -99,7 +104,6 @@ def train(
             return _goes_on(on_evaluation, values)
         return _goes_on(on_epoch, values)
 
-    resumed = resume if isinstance(resume, (str, os.PathLike)) else ""
     try:
         with line:
             result = _brightnet.train(
@@ -116,7 +120,7 @@ def train(
                 weights_cfg=os.fspath(weights_cfg),
                 weights_partial=weights_partial,
                 resume=bool(resume),
-                folder=os.fspath(resumed) if resume else os.fspath(out),
+                folder=os.fspath(resumed or "") if resume else os.fspath(out),
                 out=os.fspath(out),
                 device=device,
                 no_graph=not graph,

@@ -3,10 +3,12 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <opencv2/core/utility.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
 #include "brightnet/error.h"
+#include "brightnet/threads.h"
 #include "tests/train/small_weights.h"
 
 namespace brightnet::testing {
@@ -17,6 +19,23 @@ std::vector<float> numbers(const std::vector<DetectedObject>& objects) {
   for (const DetectedObject& o : objects)
     all.insert(all.end(), {o.x1, o.y1, o.x2, o.y2, static_cast<float>(o.class_id), o.score});
   return all;
+}
+
+TEST(LimitedImageThreads, GivesBackWhatThereWas) {
+  const int before = cv::getNumThreads();
+  cv::setNumThreads(3);
+  {
+    const LimitedImageThreads first;
+    EXPECT_EQ(cv::getNumThreads(), 1);
+    const LimitedImageThreads second;
+  }
+  EXPECT_EQ(cv::getNumThreads(), 3);
+  {
+    const LimitedImageThreads limited;
+    cv::setNumThreads(2);
+  }
+  EXPECT_EQ(cv::getNumThreads(), 2) << "which somebody has set meanwhile";
+  cv::setNumThreads(before);
 }
 
 class DetectorOf : public ::testing::Test {

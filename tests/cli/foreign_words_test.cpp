@@ -56,6 +56,30 @@ TEST(ForeignWords, OfUltralyticsFormAreGivenInOurs) {
   EXPECT_EQ(form("train", "plots", "True"), "unknown");
 }
 
+TEST(ForeignWords, AreAWholeCommandLineOfOurs) {
+  CLI::App app("", "brightnet");
+  Action action;
+  add_commands(app, action);
+  const auto ours = [&](const std::vector<std::string>& words) { return in_our_options(app, words); };
+  EXPECT_EQ(ours({"train", "model=demo", "data=toy", "epochs=3"}),
+            "brightnet train --model demo --data toy --epochs 3");
+  EXPECT_EQ(ours({"train", "--data", "toy", "model=demo", "plots=True"}),
+            "brightnet train --data toy --model demo. It has no option for plots=True");
+  EXPECT_EQ(ours({"train", "model=demo", "--data=toy"}), "brightnet train --model demo --data=toy");
+  EXPECT_EQ(ours({"train", "--no-graph", "model=demo"}), "brightnet train --no-graph --model demo");
+  EXPECT_EQ(ours({"train", "--resume", "device=cpu"}), "brightnet train --resume --device cpu");
+  EXPECT_EQ(ours({"data", "check", "data=toy"}), "brightnet data check --data toy");
+  // What is ours, and what is answered by itself.
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"train", "--data", "model=demo"},
+                                                {"train", "run.yaml", "--set", "train.seed=1", "model=demo"},
+                                                {"train", "model=demo", "--help"},
+                                                {"train", "model=demo", "-dont_show"},
+                                                {"data", "data=toy"},
+                                                {"model=demo"},
+                                                {}})
+    EXPECT_EQ(ours(words), "") << ::testing::PrintToString(words);
+}
+
 /// An answer that is a command or an option exists.
 TEST(ForeignWords, AreAnsweredByWordsOfOurs) {
   CLI::App app("", "brightnet");

@@ -293,6 +293,25 @@ TEST(EmulatedNetwork, WorksOnItsOwnGpuWhateverTheThreadsCurrentOneIs) {
   for (const auto& of_network : gradients) EXPECT_EQ(of_network, gradients.front());
 }
 
+// The host of the library may compute on another.
+TEST(EmulatedNetwork, TheThreadsOwnGpuCanBeGivenBack) {
+  const auto gpu = make_emulated_backend();
+  const auto current = [] {
+    int device = -1;
+    cuda::check(cudaGetDevice(&device), "ask for the current GPU");
+    return device;
+  };
+  cuda::check(cudaSetDevice(1), "choose a GPU");
+  void* const own = cuda::current_context();
+  gpu->synchronize();
+  EXPECT_EQ(current(), 0);
+  cuda::choose_context(nullptr);
+  EXPECT_EQ(current(), 0);
+  cuda::choose_context(own);
+  EXPECT_EQ(current(), 1);
+  cuda::check(cudaSetDevice(0), "choose a GPU");
+}
+
 TEST(EmulatedNetwork, NoLaunchOfAStepDependsOnTheOrderOfItsThreads) {
   const auto gpu = make_emulated_backend();
   const emulation::EveryOrder every_order;

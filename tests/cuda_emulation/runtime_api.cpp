@@ -165,6 +165,20 @@ cudaError_t cudaSetDevice(int device) {
   set_current_gpu(device);
   return cudaSuccess;
 }
+// Of the driver's functions those of contexts, of which each GPU has one.
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned,
+                                             unsigned long long, cudaDriverEntryPointQueryResult* found) {
+  static char contexts[gpus];
+  int (*const get)(void**) = [](void** context) { return *context = &contexts[current_gpu()], 0; };
+  int (*const set)(void*) = [](void* context) {
+    return set_current_gpu(static_cast<int>(static_cast<char*>(context) - contexts)), 0;
+  };
+  const std::string name = symbol;
+  if (name != "cuCtxGetCurrent" && name != "cuCtxSetCurrent") return fail(cudaErrorInvalidValue);
+  *function = name == "cuCtxGetCurrent" ? reinterpret_cast<void*>(get) : reinterpret_cast<void*>(set);
+  *found = cudaDriverEntryPointSuccess;
+  return cudaSuccess;
+}
 // The smallest GPU there could be: two multiprocessors of compute capability 7.5. Grids are made for it, so
 // that loops over more items than threads run their second round.
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {

@@ -25,13 +25,13 @@ class Resumed : public Runs {
   }
 };
 
-TEST_F(Resumed, FoldersAreNumberedBeforeAnythingElseIsSaid) {
+TEST_F(Resumed, FoldersAreNumberedWhichIsSaidFirstAndLast) {
   for (const std::vector<std::string>& out : {std::vector<std::string>{}, {"--out", "mine"}}) {
     ASSERT_EQ(run(train(out, {"train.iterations=1"})).code, 0);
     const ProgramResult second = run(train(out, {"train.iterations=1"}));
     const std::string place = out.empty() ? "runs/run" : "mine";
-    EXPECT_EQ(second.err.rfind(place + " exists and is kept: this run is written to " + place + "-2.", 0), 0u)
-        << second.err;
+    expect_words(second, 0, {place + " exists and is kept: this run is written to " + place + "-2."});
+    EXPECT_LT(second.err.find("exists and is kept"), second.err.find("Training in ")) << second.err;
     const std::string last = second.out.substr(second.out.rfind('\n', second.out.size() - 2));
     EXPECT_NE(last.find(place + "-2"), std::string::npos) << second.out;
     EXPECT_NE(file(place + "-2/train.log").find("exists and is kept"), std::string::npos);
@@ -47,6 +47,15 @@ TEST_F(Resumed, SomebodyWhoNamesNothingIsToldWhatThereIs) {
                {"the newest first, runs/run-2, runs/run: --resume runs/run-2."});
   expect_words(run({"train", "run.yaml", "--out", "nowhere", "--resume"}), 2,
                {"there is no run to resume", "runs/run-2"});
+}
+
+TEST_F(Resumed, ARunThatIsRefusedIsNotSaidToBeWrittenAnywhere) {
+  ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
+  write_atomically(path("data/labels/train/000000.txt"), std::string("9 0.5 0.5 0.2 0.2\n"));
+  const ProgramResult refused = run(train({}, {"train.iterations=1"}));
+  expect_words(refused, 2, {"000000.txt"});
+  EXPECT_EQ(refused.err.find("exists and is kept"), std::string::npos) << refused.err;
+  EXPECT_FALSE(fs::exists(path("runs/run-2")));
 }
 
 TEST_F(Resumed, NothingIsLeftOfARunThatCouldNotBegin) {
@@ -79,6 +88,35 @@ TEST_F(Resumed, RunsOfAnotherConfigurationAreNotTakenForNumberedOnes) {
   expect_words(run({"train", "run.yaml", "--resume"}), 0, {"its own configuration, runs/run/config.yaml"});
   expect_words(run({"train", "run-2.yaml", "--resume"}), 0,
                {"its own configuration, runs/run-2/config.yaml"});
+}
+
+TEST_F(Resumed, RunsOfAnotherModelOrOfOtherDataAreNotTakenByTheirName) {
+  fs::rename(path("data"), path("toy"));
+  fs::create_directories(path("far"));
+  fs::copy(path("toy"), path("far/toy"), fs::copy_options::recursive);
+  std::string wider = small_model;
+  wider.replace(wider.find("filters: 16"), 11, "filters: 24");
+  write_atomically(path("wider.yaml"), wider);
+  const auto begin = [&](const std::string& model) {
+    return run(with_settings({"train", "--model", model, "--data", "toy"},
+                             SmallRun::short_run({"train.iterations=1"})))
+        .code;
+  };
+  const auto resume = [&](const std::string& model, const std::string& data) {
+    return run({"train", "--model", model, "--data", data, "--resume"});
+  };
+  ASSERT_EQ(begin("model.yaml"), 0);
+  expect_words(resume("wider.yaml", "toy"), 2,
+               {"runs/toy is of the model small (runs/toy/model.yaml), not ", "wider.yaml",
+                "brightnet train --resume runs/toy", "a new run begins"});
+  expect_words(resume("model.yaml", "far/toy"), 2, {"runs/toy is of the data images/train in", "far/toy"});
+  // Of several, the one that is meant.
+  ASSERT_EQ(begin("wider.yaml"), 0);
+  const std::string finished = "longer: brightnet train --resume runs/";
+  expect_words(resume("model.yaml", "toy"), 0, {finished + "toy "});
+  expect_words(resume("wider.yaml", "toy"), 0, {finished + "toy-2 "});
+  fs::rename(path("toy"), path("gone"));
+  expect_words(resume("model.yaml", "far/toy"), 0, {finished + "toy "});
 }
 
 TEST_F(Resumed, WhatScoresWereMeasuredByDoesNotChange) {

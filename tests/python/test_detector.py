@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import threading
 
 import numpy as np
@@ -44,6 +45,26 @@ def test_an_image_gives_boxes_scores_classes_and_names(detector, image):
     assert found.file == str(image) and found.frame == -1
     assert found.image.shape == (96, 96, 3)
     assert str(count) in repr(found) or found.names[0] in repr(found)
+
+
+def test_signals_are_heeded_between_the_batches_of_a_list(run, image):
+    detector = brightnet.Detector(run.weights, device="cpu", confidence=0.01, batch=2)
+    alone = detector(image)
+    for found in detector([image] * 5):
+        same(found, alone)
+    whole, sizes = detector._detector, []
+
+    class Interrupted:
+        def detect(self, images, bgr):
+            sizes.append(len(images))
+            if len(sizes) == 2:
+                signal.raise_signal(signal.SIGINT)
+            return whole.detect(images, bgr)
+
+    detector._detector = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        detector([image] * 5)
+    assert sizes == [2, 2]
 
 
 def test_the_program_finds_the_same(detector, run, image, tmp_path):
@@ -221,6 +242,8 @@ def test_options_are_heeded(run, image):
             brightnet.Detector(run.weights, device="cpu", **wrong)
     with pytest.raises(TypeError, match=r"Detector\(\): classes is 'circle' and must be a list."):
         brightnet.Detector(run.weights, device="cpu", classes="circle")
+    with pytest.raises(TypeError, match=r"Detector\(\): frames is '3' and must be a whole number."):
+        brightnet.Detector(run.weights, device="cpu")(image, frames="3")
     with pytest.raises(brightnet.DeviceError):
         brightnet.Detector(run.weights, device="cuda:99")
 

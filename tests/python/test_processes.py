@@ -79,6 +79,28 @@ print("leaves")
     assert (done.returncode, done.stdout, done.stderr) == (0, "leaves\n", "")
 
 
+def test_opencv_keeps_its_number_of_threads(data, tmp_path):
+    pytest.importorskip("cv2", reason="no OpenCV that brightnet could share")
+    script = f"""
+import sys
+import cv2
+cv2.setNumThreads(3)
+sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
+import brightnet
+from conftest import SHORT
+said = [cv2.getNumThreads()]
+brightnet.train(data={str(data)!r}, out={str(tmp_path / "run")!r}, **SHORT)
+said.append(cv2.getNumThreads())
+batches = iter(brightnet.Dataset({str(data)!r}, batch=2, size=64))
+next(batches)
+del batches
+said.append(cv2.getNumThreads())
+print(*said)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "3 3 3\n", done.stdout + done.stderr
+
+
 def test_it_works_beside_other_libraries():
     done = subprocess.run(
         [sys.executable, SOURCE / "scripts/check_python_beside"], capture_output=True, text=True, timeout=600

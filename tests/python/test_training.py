@@ -73,6 +73,18 @@ def test_false_stops_after_saving_and_the_run_resumes(data, tmp_path, short_run)
     assert brightnet.train(resume=stopped.folder, device="cpu").outcome == "was_over"
 
 
+def test_resume_takes_the_newest_run_or_a_folder(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    stopped = brightnet.train(data=data, on_step=lambda _: False, **SHORT)
+    assert stopped.outcome == "stopped"
+    with pytest.raises(brightnet.InputError, match='resume is ""'):
+        brightnet.train(data=data, resume="", **SHORT)
+    resumed = brightnet.train(data=data, resume=True, **SHORT)
+    assert (resumed.outcome, resumed.folder) == ("finished", stopped.folder)
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
 def test_a_false_of_numpy_stops_too(data, tmp_path):
     losses = []
 
@@ -257,6 +269,22 @@ def test_an_argument_of_another_type_is_named(call, message):
     with pytest.raises(TypeError) as error:
         call()
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: brightnet.train(epochs=2**63), "train(): epochs is 9223372036854775808, which is out of range."),
+        (lambda: brightnet.Detector("x", batch=2**31), "Detector(): batch is 2147483648, which is out of range."),
+        (lambda: brightnet.Dataset("x", size=(64, 2**40)), "Dataset(): size is (64, 1099511627776), which is out of range."),
+        (lambda: brightnet.train(data="a\0b"), "train(): data is 'a\\x00b', and no name has the character NUL."),
+        (lambda: brightnet.open_weights(pathlib.Path("a\0b")), "and no name has the character NUL."),
+    ],
+)
+def test_what_the_library_cannot_be_given_is_named(call, message):
+    with pytest.raises(brightnet.InputError) as error:
+        call()
+    assert str(error.value).endswith(message)
 
 
 @pytest.mark.parametrize("word", ["epochs", "batch"])

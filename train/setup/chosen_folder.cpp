@@ -68,10 +68,14 @@ void RunPlace::find_or_create() {
   lock_ = std::make_unique<RunLock>(folder_);
   log_to_file(folder_.log());
   if (!request_.out.empty()) list_run(usual, folder_);
-  if (without_slash(fs::absolute(folder_.path())) != without_slash(fs::absolute(wanted))) {
-    log::info("{} exists and is kept: this run is written to {}. (`--resume` continues an earlier run.)",
-              without_slash(wanted).string(), folder_.path().string());
-  }
+  if (without_slash(fs::absolute(folder_.path())) != without_slash(fs::absolute(wanted)))
+    kept_ = without_slash(wanted);
+}
+
+void RunPlace::say_number() const {
+  if (kept_.empty()) return;
+  log::info("{} exists and is kept: this run is written to {}. (`--resume` continues an earlier run.)",
+            kept_.string(), folder_.path().string());
 }
 
 void RunPlace::check() const {

@@ -1,5 +1,4 @@
-// The folder of a run. Rank 0 finds it, or makes it, before anything else is done, so that a number in its
-// name is known first and train.log contains every message.
+// The folder of a run. Rank 0 finds it, or makes it, before anything else is done, so that train.log contains every message.
 #pragma once
 
 #include <memory>
@@ -23,6 +22,8 @@ class RunPlace {
   /// The request with the folder of the run that is resumed or begun again.
   const RunRequest& request() const { return request_; }
   const RunFolder& folder() const { return folder_; }
+  /// Logs that the folder of a new run has a number, once the run begins: one that is refused is written nowhere.
+  void say_number() const;
   /// Throws InputError when the folder is no longer the one that was locked (RunLock::check()).
   void check() const;
 
@@ -31,6 +32,7 @@ class RunPlace {
 
   RunRequest request_;
   RunFolder folder_ = RunFolder::at("");
+  std::filesystem::path kept_;     ///< the folder of another run, which this one's would have been
   std::unique_ptr<RunLock> lock_;  ///< on rank 0
   bool leads_ = true;
 };

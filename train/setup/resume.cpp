@@ -142,6 +142,66 @@ bool has_name(const RunFolder& folder, const std::string& name) {
   }
 }
 
+/// The name of the run's network, where it is another than that of `asked`, whatever its input, heads and frozen layers; else "".
+std::string other_model(const RunConfig& run, RunConfig asked) {
+  const int classes = std::max(1, static_cast<int>(run.data.classes.size()));
+  RunConfig own = run;
+  own.head = {};  // its model has them
+  asked.head = run.head;
+  asked.input = run.input;
+  asked.train = run.train;
+  asked.train.freeze = own.train.freeze = {};
+  asked.evaluate.size = run.evaluate.size;
+  const Model model = load_model(own, classes);
+  try {
+    const Model other = load_model(asked, classes);
+    return other.name != model.name || !same_layers(other.layers, model.layers) ? model.name : "";
+  } catch (const InputError&) {  // one for other sizes
+    return model.name;
+  }
+}
+
+/// Whether these are other data than the run's. Where its folder of data has gone, it may have been moved to this one.
+bool has_other_data(const DataOptions& run, const DataOptions& asked) {
+  std::error_code failed;
+  return run.format != asked.format || run.train != asked.train || run.val != asked.val ||
+         (fs::is_directory(run.root, failed) && !fs::equivalent(run.root, asked.root, failed));
+}
+
+/// What the run was begun with, where --model and --data ask for another; "" where they ask for the same. A run that cannot
+/// be read says so when it is resumed.
+std::string of_another(const RunFolder& folder, const RunRequest& request, const RunConfig& asked) {
+  try {
+    const RunConfig run = load_run_config(folder.config(), {}, false);
+    if (const std::string model = other_model(run, asked); !model.empty())
+      return fmt::format("the model {} ({}), not {}", model, folder.model().string(), asked.model);
+    if (!request.overrides.data || !has_other_data(run.data, asked.data)) return "";
+    const auto place = [](const DataOptions& data) { return fmt::format("{} in {}", data.train, data.root); };
+    return fmt::format("the data {}, not {}", place(run.data), place(asked.data));
+  } catch (const InputError&) {
+    return "";
+  }
+}
+
+/// Without those of another model or other data than --model and --data name: a run has its name from the data's folder, which
+/// many runs share. Throws InputError where none is left.
+std::vector<RunFolder> of_these(const std::vector<RunFolder>& runs, const RunRequest& request,
+                                const RunConfig& asked) {
+  std::vector<RunFolder> left;
+  for (const RunFolder& run : runs) {
+    if (of_another(run, request, asked).empty()) left.push_back(run);
+  }
+  const auto latest = RunFolder::latest(runs);
+  if (!left.empty() || !latest) return left;
+  const std::string folder = latest->path().string();
+  throw InputError(
+      fmt::format("{} is of {}", folder, of_another(*latest, request, asked)), "--resume",
+      fmt::format(
+          "To go on with that run, name its folder: brightnet train --resume {}. Without --resume a new "
+          "run begins.",
+          folder));
+}
+
 /// Those of `wanted`, `wanted`-2, …; where no folder was named, those of the configuration of this name alone.
 std::vector<RunFolder> runs_at(const fs::path& wanted, const std::string& name) {
   std::vector<RunFolder> runs = RunFolder::numbered(wanted);
@@ -169,6 +229,7 @@ RunRequest with_run_found(const RunRequest& request) {
       runs = listed_runs(wanted);
     }
     for (const RunFolder& run : runs_at(wanted, found.loaded ? found.loaded->name : "")) runs.push_back(run);
+    if (found.loaded && request.config.empty()) runs = of_these(runs, request, *found.loaded);
     const auto latest = RunFolder::latest(runs);
     if (!latest) {
       throw InputError(

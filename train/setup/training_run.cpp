@@ -178,6 +178,7 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
     say_where(run.config, folder, trainer, run.training);
     return ended(std::nullopt);
   }
+  place.say_number();
   log::info("{} in {}", run.old ? "Resuming" : "Training", folder.path().string());
 
   const auto check_files = [&] {

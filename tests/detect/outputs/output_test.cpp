@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/videoio.hpp>
+#include <unistd.h>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -216,6 +217,33 @@ TEST_F(Outputs, CropsLieByClassAndStayInsideTheImage) {
   EXPECT_EQ(first.size(), cv::Size(60, 30));
   EXPECT_NEAR(first.at<cv::Vec3b>(5, 5)[2], 200, 4);  // red stays red, and undrawn
   EXPECT_EQ(cv::imread((folder_ / "crops/dog/a_2.jpg").string()).size(), cv::Size(50, 50));
+}
+
+/// Counts what is flushed to the disk, while one of these lives.
+class CountedFlushes {
+ public:
+  CountedFlushes() {
+    count = 0;
+    flush_written = [](int) { return ++count, 0; };
+  }
+  ~CountedFlushes() { flush_written = ::fsync; }
+  static inline int count = 0;
+};
+
+TEST_F(Outputs, CropsAndPicturesAreNotFlushedOneByOne) {
+  const auto crops = crop_output(folder_ / "crops", names_), pictures = picture_output(folder_, names_);
+  const std::vector<ScoredBox> boxes{{20, 10, 80, 40, 1, 0.9f}, {20, 10, 60, 50, 1, 0.8f}};
+  crops->add(image("a.jpg", boxes));
+  pictures->add(image("a.jpg", boxes));
+  const CountedFlushes flushes;  // the folders are there now
+  for (const char* name : {"b.jpg", "c.jpg"}) {
+    crops->add(image(name, boxes));
+    pictures->add(image(name, boxes));
+  }
+  pictures->finish();
+  EXPECT_TRUE(fs::exists(folder_ / "crops/cat_kitten/c_2.jpg"));
+  EXPECT_TRUE(fs::exists(folder_ / "c.jpg"));
+  EXPECT_EQ(flushes.count, 0);
 }
 
 TEST_F(Outputs, ABoxOutsideTheImageHasNoCropAndKeepsItsNumber) {

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgcodecs.hpp>
 
 #include "core/error.h"
@@ -205,6 +206,21 @@ TEST_F(Sources, NoPartOfAPasswordIsLeftInAnAddress) {
   EXPECT_EQ(without_credentials("rtsp://admin@cam/live@2x"), "rtsp://cam/live@2x");
   EXPECT_EQ(without_credentials("rtsp://admin:p@ss@cam:554/live@2x"), "rtsp://cam:554/live@2x");
   EXPECT_EQ(without_credentials("rtsp://admin:12/ss@10.0.0.1"), "rtsp://10.0.0.1");
+}
+
+TEST_F(Sources, AStreamThatCannotBeOpenedTellsNobodyItsPassword) {
+  const auto before = cv::utils::logging::getLogLevel();
+  ::testing::internal::CaptureStderr();
+  std::string said;
+  try {
+    open_source("rtsp://admin:secret@127.0.0.1:1/live", {});
+  } catch (const InputError& e) {
+    said = e.what();
+  }
+  said += ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("this stream cannot be opened"), std::string::npos) << said;
+  EXPECT_EQ(said.find("secret"), std::string::npos) << said;
+  EXPECT_EQ(cv::utils::logging::getLogLevel(), before) << "it is the process's own";
 }
 
 TEST_F(Sources, AFileThatIsNoVideoIsRefusedAloneAndSkippedAmongOthers) {
