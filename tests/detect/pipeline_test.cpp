@@ -131,6 +131,29 @@ TEST_F(PipelineTest, RunsInSeveralThreadsEachWithItsOwnNetwork) {
   for (const Boxes& of_thread : found) EXPECT_TRUE(same(of_thread, expected));
 }
 
+TEST_F(PipelineTest, ForgetsTheObjectsOfAnImageAtWhichTheSinkFailed) {
+  const auto inference = network();
+  options_.tiles.size = 64;
+  Pipeline pipeline(inference->engine(), inference->fit(), options_);
+  const PixelImage image = view_of(pictures_[0]);
+  Boxes all;
+  for (int i = 0; i < 3; ++i) {
+    MemorySource source({&image, 1});
+    const auto sink = [&](FoundObjects& found) {
+      all.push_back(found.boxes);
+      if (i == 1) throw InputError("the disk is full", "");
+      return true;
+    };
+    if (i == 1) {
+      EXPECT_THROW(pipeline.run(source, sink), InputError);
+    } else {
+      EXPECT_TRUE(pipeline.run(source, sink));
+    }
+  }
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_TRUE(same({all[0]}, {all[2]}));
+}
+
 // The inputs are those of the network's size, so that training's resize and detection's are the same.
 TEST_F(PipelineTest, FindsInADataSetWhatItFindsInItsFiles) {
   Dataset dataset;
@@ -224,6 +247,45 @@ TEST_F(PipelineTest, AnEvaluationInViewsFindsWhatEachOfThemFinds) {
     // A score is the mean over the views; a few boxes are suppressed when their mean lies on another one.
     const double all = in_own[i] + in_mirrored[i] + in_small[i];
     EXPECT_NEAR(3 * in_all[i], all, 0.15 * all);
+  }
+}
+
+// More images than are on their way through the views at a time.
+TEST_F(PipelineTest, AnEvaluationInViewsHasEveryImageWithItsOwnLoss) {
+  constexpr int count = 66;
+  Dataset dataset;
+  dataset.classes = {"circle", "square"};
+  for (int i = 0; i < count; ++i) {
+    const float right = 30 + static_cast<float>(i);
+    dataset.images.push_back({folder_ / (std::to_string(i % 3) + ".png"),
+                              i,
+                              150 + 20 * (i % 3),
+                              130,
+                              {{10, 10, right, 60, i % 2, false, false, (right - 10) * 50}}});
+  }
+  InferenceNetwork inference(load_trained_model(weights_), *backend_, Precision::fp32, 2, 0, true);
+  const auto losses_in = [&](std::vector<InferenceView> views) {
+    options_.views = std::move(views);
+    std::vector<YoloLoss> losses;
+    int next = 0;
+    EXPECT_TRUE(detect_images(
+        inference.engine(), dataset, inference.fit(), options_, {},
+        [&](int index, std::span<const ScoredBox>) {
+          EXPECT_EQ(index, next++);
+          return true;
+        },
+        &losses));
+    EXPECT_EQ(next, count);
+    return losses;
+  };
+  const InferenceView own{64}, mirrored{64, true}, small{32};
+  const auto expected = losses_in({}), found = losses_in({own, mirrored, small});
+  ASSERT_EQ(expected.size(), static_cast<size_t>(count));
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_GT(expected[i].box, 0) << i;
+    EXPECT_NEAR(found[i].box, expected[i].box, 1e-4f * expected[i].box) << i;
+    EXPECT_NEAR(found[i].objectness, expected[i].objectness, 1e-4f * expected[i].objectness) << i;
   }
 }
 
