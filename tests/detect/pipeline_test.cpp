@@ -1,5 +1,7 @@
 #include "detect/pipeline.h"
 
+#include <array>
+#include <cmath>
 #include <cstring>
 #include <thread>
 
@@ -11,8 +13,10 @@
 #include "data/image/read_image.h"
 #include "detect/evaluate/evaluate.h"
 #include "detect/inference.h"
+#include "detect/onnx_engine.h"
 #include "detect/sources/memory_source.h"
 #include "detect/sources/source.h"
+#include "formats/onnx/export.h"
 #include "tests/data/pictures.h"
 #include "tests/train/small_weights.h"
 
@@ -301,6 +305,44 @@ TEST_F(PipelineTest, AnEvaluationEndsWithAnErrorWhereAnImageCannotBeRead) {
     EXPECT_THROW(detect_images(inference->engine(), dataset, inference->fit(), options_, {}, sink),
                  InputError);
     EXPECT_EQ(seen, 1);
+  }
+}
+
+/// Sums over candidates, whatever their order.
+std::array<double, 5> sums_of(const std::vector<Detection>& candidates) {
+  std::array<double, 5> sums{};
+  for (const auto& [box, class_id, score] : candidates) {
+    const std::array<double, 5> values{1, box.x, box.y, box.w - 2 * box.h, 1.0 * class_id};
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += score * values[i];
+  }
+  return sums;
+}
+
+// Of two images at once, by both kinds of pixels.
+TEST_F(PipelineTest, AnExportedNetworkComputesWhatTheWeightsDo) {
+  const fs::path file = run_.folder() / "pair.onnx";
+  export_onnx(load_trained_model(weights_), {.batch = 2}, file);
+  OnnxEngine exported(file);
+  ASSERT_EQ(exported.batch(), 2);
+  const auto inference = network(2);
+  const std::vector<PixelImage> images{view_of(pictures_[0]), view_of(pictures_[1])};
+  for (const Resize resize : {Resize::antialiased, Resize::darknet}) {
+    inference->set_resize(resize);
+    const InputFit fit = inference->fit();
+    MemorySource source(images);
+    InputLoader loader(source, {.batch = 2, .fit = fit, .workers = 0});
+    const auto* batch = loader.next();
+    ASSERT_NE(batch, nullptr);
+    const auto ours = inference->engine().candidates(batch->input, fit, 0.01f),
+               theirs = exported.candidates(batch->input, fit, 0.01f);
+    ASSERT_EQ(theirs.size(), 2u);
+    for (size_t image = 0; image < 2; ++image) {
+      const auto expected = sums_of(ours[image]), found = sums_of(theirs[image]);
+      EXPECT_GT(expected[0], 1);
+      for (size_t i = 0; i < expected.size(); ++i)
+        EXPECT_NEAR(found[i], expected[i], 1e-3 * expected[0]) << image << ' ' << i;
+    }
+    EXPECT_GT(std::abs(sums_of(ours[0])[0] - sums_of(ours[1])[0]), 0.0);
   }
 }
 

@@ -60,6 +60,13 @@ TEST(RateFinder, LosesAndLeavesNothing) {
   for (size_t i = 0; i < points.size(); ++i) EXPECT_EQ(points[i].loss, same[i].loss) << i;
 }
 
+TEST(RateFinder, SweepsFromHardlyAnyToFarTooMuch) {
+  const RateSweep sweep;
+  EXPECT_EQ(sweep.low, 1e-6);
+  EXPECT_EQ(sweep.high, 1);
+  EXPECT_EQ(sweep.steps, 150);
+}
+
 TEST(RateFinder, StopsWhenAskedTo) {
   const SmallRun run;
   Preparation prepared = prepare_sweep(request_of(run), "cpu");

@@ -333,6 +333,12 @@ TEST_F(SearchOf, ExpectsTheTrialsThatAreLeftToTakeAsLongAsThoseBefore) {
   EXPECT_EQ(Search(setup_, folder).seconds_left(), 0);
 }
 
+TEST(SearchPlan, HasThirtyTrialsAsLongAsTheConfigurationSays) {
+  EXPECT_EQ(SearchPlan().trials, 30);
+  EXPECT_EQ(SearchPlan().minutes, 0);
+  EXPECT_EQ(SearchPlan().epochs, 0);
+}
+
 TEST(BestTrial, IsTheFirstOfTheHighestScoreAboveZero) {
   EXPECT_EQ(best_of({}), nullptr);
   const std::vector<Trial> failed{{0, -1, {}, 0, 1, "it failed"}};

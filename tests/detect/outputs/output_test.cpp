@@ -362,6 +362,16 @@ TEST_F(Outputs, PicturesAreWrittenWhereNothingElseIsAskedForOrAFolderIsNamed) {
   EXPECT_EQ(box_style({.line_width = 3}).line_width, 3);
 }
 
+TEST_F(Outputs, OptionsThatAreNotGivenAreThoseOfTheManual) {
+  const DetectionOptions options;
+  EXPECT_EQ(options.confidence, 0.25f);
+  EXPECT_EQ(options.nms, 0.45f);
+  EXPECT_EQ(options.every, 1);
+  EXPECT_EQ(options.frames, 0);
+  EXPECT_EQ(options.max_objects, 0);
+  EXPECT_FALSE(options.class_agnostic || options.rect || options.show || options.scores || options.save_conf);
+}
+
 TEST_F(Outputs, OptionsWithoutEffectAreRefused) {
   EXPECT_THROW(refuse_idle_outputs({.save_conf = true}), InputError);
   EXPECT_NO_THROW(refuse_idle_outputs({.txt = "labels", .save_conf = true}));

@@ -144,6 +144,16 @@ TEST(Onnx, WritesAFileWhoseMetadataSayHowToUseIt) {
   EXPECT_FLOAT_EQ(read_onnx_metadata(file).fill, 114 / 255.0f);
 }
 
+TEST(Onnx, IsOfOneImageDecodedInTheOldestOpsetUnlessSaidOtherwise) {
+  const OnnxOptions options;
+  EXPECT_EQ(options.heads, OnnxHeads::decoded);
+  EXPECT_EQ(options.batch, 1);
+  EXPECT_EQ(options.opset, 13);
+  EXPECT_EQ(options.score, 0.25f);
+  EXPECT_EQ(options.iou, 0.45f);
+  EXPECT_EQ(options.max_detections, 300);
+}
+
 TEST(Onnx, RefusesWhatTheModelCannotBe) {
   const TrainedModel trained = trained_with(every_layer_model());
   EXPECT_THROW(make_onnx_model(trained, {.size = 100}), InputError) << "no multiple of the stride";
