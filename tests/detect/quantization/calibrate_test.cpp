@@ -223,6 +223,32 @@ TEST(Quantization, TheChosenMethodIsNotWorseThanMinMax) {
   for (const RangeChoice& choice : calibration.ranges) EXPECT_LE(choice.error, choice.error_of_min_max);
 }
 
+// The range of pixels that are moved alone is known, and no method is tried for it.
+TEST(Quantization, ItsProgressEndsAtItsEndWhereAConvolutionReadsMovedPixels) {
+  const RealisticModel made = realistic_model(model_of(R"(
+name: pooled-image
+input: {size: 64, channels: 3}
+activation: leaky
+head: {anchors: [[8, 10], [14, 12]], scale_xy: 1.05}
+layers:
+  - max_pool: {size: 2, stride: 2}
+  - conv: {filters: 8, size: 3, stride: 2}
+  - conv: {filters: 16, size: 3, stride: 2}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)",
+                                                       3),
+                                              64);
+  int last = 0, steps = 0;
+  const Calibration calibration = calibrated(made, {.progress = [&](int done, int all) {
+                                               last = done;
+                                               steps = all;
+                                             }});
+  EXPECT_GT(last, 0);
+  EXPECT_EQ(last, steps);
+  EXPECT_EQ(calibration.quantized.model.quantization[0].output, image_range);
+}
+
 TEST(Quantization, AConcatsInputsShareARange) {
   const Model model = shipped_model("yolov4-tiny", 3);
   const std::vector<int> ranges = shared_ranges(model);
