@@ -9,6 +9,7 @@
 
 #include "core/files.h"
 #include "formats/onnx/model.h"
+#include "formats/onnx/server_files.h"
 #include "tests/formats/realistic_model.h"
 #include "tests/layers/every_layer.h"
 
@@ -201,6 +202,29 @@ TEST(Onnx, NmsHasTheOptionsAndItsRowsAreImageClassScoreAndBox) {
   const auto& rows = nodes.at("detections")->input();
   EXPECT_EQ(std::vector<std::string>(rows.begin(), rows.end()),
             (std::vector<std::string>{"nms/labels", "nms/kept_scores", "nms/kept_boxes"}));
+}
+
+// Of grey images that are letterboxed; those of RGB images that are stretched are in tests/end_to_end.
+TEST(Onnx, DeepStreamIsToldTheKindOfInputAndTheOptions) {
+  OnnxMetadata metadata;
+  metadata.classes = {"a", "b b"};
+  metadata.size = {128, 192};
+  metadata.channels = 1;
+  metadata.letterbox = true;
+  OnnxOptions options{.score = 0.125f, .iou = 0.375f, .max_detections = 77};
+  for (const auto& [batch, images] : {std::pair(0, "32"), {1, "1"}, {4, "4"}}) {
+    options.batch = batch;
+    const auto files = server_files(Server::deepstream, "net", options, {}, metadata);
+    EXPECT_EQ(files.at("labels.txt"), "a\nb b\n");
+    const std::string& config = files.at("config_infer.txt");
+    for (const std::string& line :
+         {std::string("num-detected-classes=2"), std::string("infer-dims=1;128;192"),
+          std::string("batch-size=") + images, std::string("model-color-format=2"),
+          std::string("maintain-aspect-ratio=1"), std::string("symmetric-padding=1"),
+          std::string("pre-cluster-threshold=0.125"), std::string("nms-iou-threshold=0.375"),
+          std::string("topk=77")})
+      EXPECT_NE(config.find("\n" + line + "\n"), std::string::npos) << line << " in\n" << config;
+  }
 }
 
 }  // namespace
