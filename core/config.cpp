@@ -276,6 +276,11 @@ class FieldReader : public Fields {
   }
 
   void out_of_limits(const std::string& key, double value, const std::string& rule) override {
+    if (child(key.c_str()).node.IsSequence()) {
+      throw InputError("'" + key + "' lists " + number(value) + (value == 1 ? " value" : " values") +
+                           " and must list " + rule,
+                       child(key.c_str()).where());
+    }
     throw InputError("'" + key + "' is " + number(value) + " and must be " + rule,
                      child(key.c_str()).where());
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace brightnet {
 
@@ -12,6 +13,7 @@ struct JpegPart {
   int width = 0, height = 0;  ///< of the image
   int channels = 3;           ///< 3: RGB; 1: luma
   int left = 0, top = 0, part_width = 0, part_height = 0;
+  std::string_view name = {};  ///< of the file, which an error names
 };
 
 class JpegDecoder {
@@ -22,7 +24,8 @@ class JpegDecoder {
 
   virtual ~JpegDecoder() = default;
   /// Decodes a file into `pixels`, row after row of the part. False where the device does not take the file, which depends
-  /// on the file alone. Callable from any thread; waits for no work of the training's.
+  /// on the file alone. Callable from any thread; waits for no work of the training's. Throws DeviceError, with the name of
+  /// the file, when the device fails at it.
   virtual bool decode(std::span<const uint8_t> file, const JpegPart& part, uint8_t* pixels) = 0;
 };
 

@@ -32,9 +32,9 @@ std::pair<int, int> touched(double from, double extent, int length) {
 }
 
 /// The window, decoded by the device, where the file is one for it.
-std::optional<ImageWindow> decode_on_device(const DeviceDecoding& device, const std::vector<uint8_t>& bytes,
-                                            const ImageHeader& header, cv::Size at_least,
-                                            const cv::Rect2d& needed, int channels) {
+std::optional<ImageWindow> decode_on_device(const DeviceDecoding& device, const std::string& name,
+                                            const std::vector<uint8_t>& bytes, const ImageHeader& header,
+                                            cv::Size at_least, const cv::Rect2d& needed, int channels) {
   const cv::Size size(header.width, header.height);
   if (header.transposed()) std::swap(at_least.width, at_least.height);
   if (!device.decoder || !header.usual_jpeg || int64_t{size.width} * size.height > JpegDecoder::most_pixels ||
@@ -48,7 +48,7 @@ std::optional<ImageWindow> decode_on_device(const DeviceDecoding& device, const 
   const int decoded_channels = header.grey ? 1 : channels;
   cv::Mat pixels(window.size(), CV_8UC(decoded_channels));
   const JpegPart part{size.width, size.height,  decoded_channels, window.x,
-                      window.y,   window.width, window.height};
+                      window.y,   window.width, window.height,    name};
   if (!device.decoder->decode(bytes, part, pixels.ptr())) return std::nullopt;
   if (decoded_channels != channels) cv::cvtColor(pixels, pixels, cv::COLOR_GRAY2RGB);
   if (header.orientation == 1) return ImageWindow{pixels, size, window.tl()};
@@ -70,7 +70,8 @@ ImageWindow read_image_window(const std::filesystem::path& file, cv::Size at_lea
   const auto header = parse_image_header(bytes);
   const bool jpeg = header && image_format(bytes) == ImageFormat::jpeg && has_its_end(bytes);
   if (jpeg) {
-    if (auto window = decode_on_device(device, bytes, *header, at_least, needed, channels)) return *window;
+    if (auto window = decode_on_device(device, file.string(), bytes, *header, at_least, needed, channels))
+      return *window;
   }
   if (jpeg && header->orientation == 1) {
     const int reduction = jpeg_reduction({header->width, header->height}, at_least);

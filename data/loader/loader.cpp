@@ -104,7 +104,8 @@ RunEnd end_of(const Loader::Setup& setup, uint64_t steps_per_epoch) {
   return {batches, batches - static_cast<uint64_t>(plain + 1e-3)};
 }
 
-/// A run for each archive, if there is any; images by themselves between them are one too.
+}  // namespace
+
 ImageRuns runs_of(const Dataset& dataset, const LoaderOptions& options) {
   ImageRuns runs;
   runs.buffer = static_cast<uint32_t>(options.shuffle_buffer);
@@ -121,8 +122,6 @@ ImageRuns runs_of(const Dataset& dataset, const LoaderOptions& options) {
   }
   return any ? runs : ImageRuns();
 }
-
-}  // namespace
 
 void LoaderOptions::fields(Fields& f) {
   f("workers", workers, "threads that prepare batches; 0: the training thread prepares them between steps")

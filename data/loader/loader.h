@@ -79,6 +79,9 @@ struct RunEnd {
   std::vector<uint64_t> larger_from = {};
 };
 
+/// A run for each archive that images lie in; images by themselves between archives are one too. None without archives.
+ImageRuns runs_of(const Dataset& dataset, const LoaderOptions& options);
+
 /// The first key of `augment:` that asks for what only the CPU paints; "" where there is none.
 std::string painted_by_cpu_alone(const AugmentOptions& augment);
 

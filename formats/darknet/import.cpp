@@ -88,16 +88,26 @@ void name_layers(Model& model) {
   }
 }
 
+/// The filters of the convolution before a head of so many classes: 0, `auto`, or their number where it has groups, which
+/// `auto` does not go with.
+int filters_before_head(const ConvAttributes& conv, int old_classes, int classes) {
+  return conv.groups == 1 ? 0 : conv.filters / (5 + old_classes) * (5 + classes);
+}
+
 /// The network of these layers with heads for other classes, which what predicts for them follows.
 Model model_of_layers(const Model& layers, int classes, const HeadOptions& head, int channels) {
   const std::vector<bool> predicts = predicting_layers(layers);
   Model model = layers;
   if (classes > 0) model.classes = classes;
   if (channels > 0) model.channels = channels;
+  const int wanted = model.classes;
   ModelBuilder builder(std::move(model));
   for (size_t i = 0; i < predicts.size(); ++i) {
     LayerDescription layer = layers.layers[i];
-    if (predicts[i]) std::get<ConvAttributes>(layer.attributes).filters = 0;
+    if (predicts[i]) {
+      auto& conv = std::get<ConvAttributes>(layer.attributes);
+      conv.filters = filters_before_head(conv, layers.classes, wanted);
+    }
     if (auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) apply(head, *yolo);
     builder.add(std::move(layer));
   }

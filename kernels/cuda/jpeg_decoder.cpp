@@ -40,9 +40,10 @@ bool is_of_file(NvjpegStatus status) {
          status == NvjpegStatus::implementation_not_supported || status == NvjpegStatus::incomplete_bitstream;
 }
 
-void check(NvjpegStatus status, const std::string& action) {
+void check(NvjpegStatus status, const std::string& action, std::string_view file = {}) {
   if (status == NvjpegStatus::success) return;
-  throw DeviceError("nvJPEG could not " + action + ": " + described(status), "", "Set loader.decode to cpu.");
+  throw DeviceError("nvJPEG could not " + action + ": " + described(status), std::string(file),
+                    "Set loader.decode to cpu.");
 }
 
 /// A block of memory that is given out in parts: the first gap that is wide enough.
@@ -117,10 +118,10 @@ class Lane {
     }
     if (status != NvjpegStatus::success) {
       const std::string shortage = arena_.ran_out() ? arena_.shortage() : "";
+      // Before anything else is asked of a device that has failed, which may fail at that too.
+      if (shortage.empty() && !is_of_file(status)) check(status, "decode the file", part.name);
       renew();
-      if (!shortage.empty()) return shortage;
-      if (is_of_file(status)) return described(status);
-      check(status, "decode a file");
+      return shortage.empty() ? described(status) : shortage;
     }
     take(part, pixels);
     return "";

@@ -64,7 +64,8 @@ std::string ConvAttributes::refusal(InputChannels in) const {
   // `auto` filters are those of a head, whose predictions are no groups.
   if (groups == 1 || (filters > 0 && filters % groups == 0)) return "";
   return "a convolution in " + std::to_string(groups) +
-         " groups has a number of filters that is a multiple of it";
+         " groups has a number of filters that is a multiple of it, not " +
+         (filters > 0 ? std::to_string(filters) : "auto");
 }
 
 std::vector<ParameterSpec> ConvAttributes::parameters(InputChannels in) const {

@@ -2,8 +2,18 @@
 
 #include <algorithm>
 
+#include "core/text.h"
+
 namespace brightnet {
 namespace {
+
+/// A name that means something else in YAML, in quotes: "a, b", "a: b", "a # b", "null".
+std::string yaml_name(const std::string& name) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  const bool plain = !name.empty() && name.find_first_not_of("_.-") == 0 &&
+                     name.find_first_not_of(std::string(letters) + "0123456789_.-") == std::string::npos;
+  return plain && lower_case(name) != "null" ? name : yaml_quoted(name);
+}
 
 /// The activation that most convolutions have.
 Activation usual_activation(const Model& model) {
@@ -61,7 +71,7 @@ std::string from_text(const Model& model, size_t index) {
   std::string names;
   for (const int input : inputs) {
     names.append(names.empty() ? "" : ", ");
-    names.append(input == network_input ? "input" : model.layers[input].name);
+    names.append(input == network_input ? "input" : yaml_name(model.layers[input].name));
   }
   return inputs.size() == 1 ? names : '[' + names + ']';
 }
@@ -92,7 +102,7 @@ std::string write_model_yaml(const Model& model, const std::vector<std::string>&
   const std::string size = model.size.square() ? model.size.text()
                                                : '[' + std::to_string(model.size.height) + ", " +
                                                      std::to_string(model.size.width) + ']';
-  text += "name: " + model.name + "\ninput: {size: " + size +
+  text += "name: " + yaml_name(model.name) + "\ninput: {size: " + size +
           ", channels: " + std::to_string(model.channels) + "}\nclasses: " + std::to_string(model.classes) +
           "\nactivation: " + std::string(enum_name(usual)) + "\nhead:\n";
   for (const auto& [key, value] : heads.shared) text += "  " + key + ": " + value + '\n';
@@ -100,7 +110,7 @@ std::string write_model_yaml(const Model& model, const std::vector<std::string>&
   size_t head = 0;
   for (size_t i = 0; i < model.layers.size(); ++i) {
     const LayerDescription& layer = model.layers[i];
-    YamlTexts fields{{"name", layer.name}};
+    YamlTexts fields{{"name", yaml_name(layer.name)}};
     if (const std::string from = from_text(model, i); !from.empty()) fields.emplace_back("from", from);
     YamlTexts own = is_head(layer) ? heads.own[head++] : layer_texts(layer.attributes, usual);
     if (automatic[i]) own[0].second = "auto";

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "brightnet/configuration.h"
 #include "brightnet/data.h"
 #include "brightnet/detect.h"
 #include "brightnet/error.h"
@@ -57,6 +58,50 @@ TEST_F(Commands, WriteWhatTheyAreAskedFor) {
   EXPECT_THROW(convert_data(run(), "tar", run_.folder() / "tar"), InputError);
   draw_samples(run({"train.size=64"}), {.folder = run_.folder() / "show", .count = 2});
   EXPECT_TRUE(fs::exists(run_.folder() / "show/sheet.jpg"));
+}
+
+TEST_F(Commands, AShortRunIsShownToItsEndAndALongOneAsItBegins) {
+  const auto shown = [&](const std::string& name, int count, const std::string& epochs) {
+    draw_samples(run({"train.size=64", "train.batch=4", "augment.mosaic=1", "augment.mosaic_off=0.5",
+                      "train.epochs=" + epochs}),
+                 {.folder = run_.folder() / name, .count = count});
+    std::vector<std::string> pictures(static_cast<size_t>(count));
+    for (const auto& file : fs::directory_iterator(run_.folder() / name)) {
+      const std::string file_name = file.path().filename().string();
+      if (file_name[0] == '0') pictures[std::stoul(file_name)] = read_file(file.path());
+    }
+    return pictures;
+  };
+  // 12 images in 3 steps: the last of them is plain, and the first two are of mosaics.
+  const auto ten = shown("ten", 10, "100"), twelve = shown("twelve", 12, "100"), end = shown("end", 12, "1");
+  for (size_t i = 0; i < 12; ++i) {
+    EXPECT_TRUE(i >= 10 || ten[i] == twelve[i]) << i;
+    EXPECT_EQ(end[i] == twelve[i], i < 8) << i;
+  }
+}
+
+// 14 filters are those of two anchors and two classes.
+TEST_F(Commands, AModelOfFixedPredictionFiltersIsResolvedWithoutAListOfClasses) {
+  const auto write_model = [&](const std::string& classes, const std::string& filters) {
+    std::string model = small_model;
+    for (size_t at = 0; (at = model.find("auto", at)) != std::string::npos; at += filters.size())
+      model.replace(at, 4, filters);
+    write_atomically(run_.folder() / "model.yaml", classes + model);
+  };
+  const fs::path data = run_.folder() / "data";
+  write_atomically(data / "all.names", std::string("circle\nsquare\n"));
+  write_atomically(data / "list.txt", fs::directory_iterator(data / "images/train")->path().string() + '\n');
+  write_atomically(data / "all.data", std::string("train = list.txt\nvalid = list.txt\nnames = all.names\n"));
+  const Configuration named =
+      run({"data.format=darknet", "data.train=all.data", "data.val=all.data", "data.classes=[]"});
+  write_model("classes: 2", "14");
+  EXPECT_NO_THROW(resolve_configuration(named)) << "the model's own";
+  write_model("", "14");
+  EXPECT_NO_THROW(resolve_configuration(named)) << "those of the data";
+  write_model("", "18");
+  EXPECT_THROW(resolve_configuration(named), InputError);
+  write_model("", "auto");
+  EXPECT_NO_THROW(resolve_configuration(named));
 }
 
 TEST_F(Commands, BothPartsOfAFoldAreWritten) {

@@ -18,7 +18,7 @@ namespace brightnet::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::Environment;
+using testing::Environment;
 
 class RunRanks : public ::testing::Test {
  protected:

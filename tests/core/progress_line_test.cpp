@@ -55,7 +55,7 @@ TEST(ProgressLine, IsCutToTheTerminalsWidthInCharacters) {
   EXPECT_EQ(sent_to_terminal("xterm", 10, "epoch 1/200").find("\repoch 1/2\x1b[K"), 0u);
   EXPECT_EQ(sent_to_terminal("xterm", 6, "кошка и собака").find("\rкошка\x1b[K"), 0u);
   EXPECT_EQ(
-      sent_to_terminal("xterm", 0, std::string(100, 'x').c_str()).find('\r' + std::string(79, 'x') + "\x1b"),
+      sent_to_terminal("xterm", 0, std::string(100, 'x').c_str()).find("\r" + std::string(79, 'x') + "\x1b"),
       0u)
       << "of unknown width: 80";
 }

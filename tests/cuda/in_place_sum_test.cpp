@@ -8,7 +8,7 @@
 namespace brightnet::testing {
 namespace {
 
-cudaStream_t stream() {
+cudaStream_t own_stream() {
   return static_cast<cuda::CudaBackend&>(device()).stream();
 }
 
@@ -20,12 +20,12 @@ struct Sum {
       : product({1, 1, 1, static_cast<int>(count)}, type), part(product.shape(), type) {
     product.randomize(1, scale);
   }
-  void write_product() { cuda::copy_async((*part).data, (*product).data, (*part).bytes(), stream()); }
-  void add_product() { cuda::add(*part, *product, *part, stream()); }
+  void write_product() { cuda::copy_async((*part).data, (*product).data, (*part).bytes(), own_stream()); }
+  void add_product() { cuda::add(*part, *product, *part, own_stream()); }
   template <typename Work>
   InPlace seen(Work&& sum) {
     return cuda::check_in_place({[this] { return write_product(), true; }, [&] { return sum(), true; }},
-                                *part, stream());
+                                *part, own_stream());
   }
 
   OwnedTensor product, part;
@@ -73,7 +73,7 @@ TEST(CudaInPlaceSum, AHundredthOfTheTensorShows) {
     part.shape.c = product.shape.c = static_cast<int>(count);
     part.data = static_cast<std::byte*>(part.data) + first / 8 * 16;
     product.data = static_cast<std::byte*>(product.data) + first / 8 * 16;
-    cuda::add(part, product, part, stream());
+    cuda::add(part, product, part, own_stream());
   }),
             InPlace::fails);
 }
@@ -90,8 +90,8 @@ TEST(CudaInPlaceSum, WhatDoesNotRunIsNone) {
   Sum sum(DType::f32);
   const auto run = [&] { return sum.write_product(), true; };
   const auto fail = [] { return false; };
-  EXPECT_EQ(cuda::check_in_place({fail, run}, *sum.part, stream()), InPlace::fails);
-  EXPECT_EQ(cuda::check_in_place({run, fail}, *sum.part, stream()), InPlace::fails);
+  EXPECT_EQ(cuda::check_in_place({fail, run}, *sum.part, own_stream()), InPlace::fails);
+  EXPECT_EQ(cuda::check_in_place({run, fail}, *sum.part, own_stream()), InPlace::fails);
 }
 
 }  // namespace

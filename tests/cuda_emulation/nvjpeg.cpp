@@ -30,6 +30,8 @@ struct NvjpegStateData {
 
 namespace {
 
+constexpr NvjpegStatus execution_failed{6};
+
 NvjpegStatus create(NvjpegBackend backend, NvjpegDeviceAllocator* device, NvjpegPinnedAllocator*, unsigned,
                     NvjpegHandle* handle) {
   constexpr NvjpegStatus architecture_mismatch{7};
@@ -68,6 +70,7 @@ NvjpegStatus decode(NvjpegHandle, NvjpegState state, const unsigned char* file, 
   const std::string_view text(reinterpret_cast<const char*>(file), bytes);
   if (text.find(emulation::refused_by_nvjpeg) != std::string_view::npos)
     return NvjpegStatus::jpeg_not_supported;
+  if (text.find(emulation::fails_in_nvjpeg) != std::string_view::npos) return execution_failed;
   const int channels = output == NvjpegOutput::y ? 1 : 3;
   const cv::Mat image = decode_jpeg({file, bytes}, 1, {}, channels).image;
   if (image.empty()) return NvjpegStatus::bad_jpeg;
@@ -97,7 +100,6 @@ NvjpegStatus decode_batch(NvjpegHandle handle, NvjpegState state, const unsigned
   const NvjpegOutput output = *std::exchange(state->output, std::nullopt);
   const std::string_view text(reinterpret_cast<const char*>(*files), *bytes);
   if (text.find("\xFF\xC2") != std::string_view::npos) return NvjpegStatus::jpeg_not_supported;
-  constexpr NvjpegStatus execution_failed{6};
   if (text.find(emulation::fails_in_hardware) != std::string_view::npos) return execution_failed;
   const NvjpegStatus status = decode(handle, state, *files, *bytes, output, pixels, stream);
   if (status == NvjpegStatus::success) state->output = output;

@@ -10,6 +10,8 @@ constexpr std::string_view refused_by_nvjpeg = "not for the emulated nvJPEG";
 
 /// Its hardware fails on files that have this in a comment.
 constexpr std::string_view fails_in_hardware = "the emulated hardware fails";
+/// It fails, with and without the hardware, on files that have this in a comment.
+constexpr std::string_view fails_in_nvjpeg = "the emulated nvJPEG fails";
 /// Whether the GPU decodes baseline files in hardware.
 inline bool jpeg_hardware = true;
 

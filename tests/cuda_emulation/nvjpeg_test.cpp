@@ -1,7 +1,9 @@
 // What a real nvJPEG cannot be made to do on purpose.
 #include "tests/cuda_emulation/nvjpeg.h"
 
+#include "data/image/window.h"
 #include "tests/data/encoded_jpeg.h"
+#include "tests/data/image_files.h"
 #include "tests/kernels/device.h"
 #include "tests/logged.h"
 
@@ -36,6 +38,25 @@ TEST(EmulatedNvjpeg, SaysThatTheHardwareFailsAndDecodesWithoutIt) {
   EXPECT_EQ(cv::norm(pixels, decode_jpeg(file, 1).image, cv::NORM_INF), 0);
   EXPECT_NE(log.text().find("The card's JPEG decoder fails on a file"), std::string::npos) << log.text();
   EXPECT_NE(log.text().find("its status is 6"), std::string::npos) << log.text();
+}
+
+TEST(EmulatedNvjpeg, NamesTheFileThatItFailsOn) {
+  const auto decoder = device().make_jpeg_decoder(1);
+  const cv::Mat image = smooth_image({40, 30});
+  const std::string name = image_files::write(
+      "fails.jpg", encoded_jpeg(image, {.comment = std::string(emulation::fails_in_nvjpeg)}));
+  const Logged log;
+  std::atomic<bool> known = false;
+  const DeviceDecoding decoding{decoder.get(), &known};
+  try {
+    read_image_window(name, {}, cv::Rect2d(0, 0, 1, 1), 3, decoding);
+    ADD_FAILURE() << "no error";
+  } catch (const DeviceError& error) {
+    EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("nvJPEG could not decode the file: its status is 6"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(EmulatedNvjpeg, DecodesWithoutHardwareToo) {

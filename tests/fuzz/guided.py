@@ -45,7 +45,7 @@ formats/onnx/metadata.cpp
 layers/model/block_numbers.cpp layers/model/builder.cpp layers/model/head_options.cpp layers/model/layer_kinds.cpp
 layers/model/model.cpp layers/model/quantization.cpp layers/model/reader.cpp
 detect/evaluate/metrics_json.cpp detect/outputs/coco_ids.cpp detect/outputs/written_files.cpp
-train/config/config.cpp train/config/models.cpp
+train/config/config.cpp train/config/fields.cpp train/config/models.cpp
 train/report/metrics_csv.cpp train/run/checkpoint.cpp tune/search_folder.cpp
 tune/trial.cpp
 """

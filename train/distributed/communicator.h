@@ -33,6 +33,9 @@ class Communicator {
   /// Index among the ranks of this machine, and their number; they determine this rank's GPU and cores.
   virtual int local_rank() const = 0;
   virtual int local_size() const = 0;
+  /// How many ranks, this one among them, share the cores that this one may use: those of this machine, unless a launcher
+  /// has bound them to cores of their own.
+  virtual int sharing_cores() const { return local_size(); }
   bool alone() const { return size() == 1; }
   /// Whether this is rank 0, which writes files and messages.
   bool leads() const { return rank() == 0; }

@@ -48,8 +48,8 @@ class Deadline {
 };
 
 /// Divides cores among the ranks that may all use them, and would each use all of them.
-void share_cores(Communicator& ranks) {
-  const int sharing = ranks_sharing_cores(ranks.all_gather(own_processors()), ranks.rank());
+void share_cores(const Communicator& ranks) {
+  const int sharing = ranks.sharing_cores();
   if (sharing == 1 || std::getenv("OMP_NUM_THREADS")) return;
   omp_set_num_threads(std::max(1, usable_processors() / sharing));
 }
@@ -79,6 +79,7 @@ MpiCommunicator::MpiCommunicator() {
     mpi().comm_set_errhandler(*communicator, mpi().errors_return);
   }
   std::vector<RankPlace> places = meet();
+  sharing_cores_ = ranks_sharing_cores(all_gather(own_processors()), rank_);
   watchdog_ = std::make_unique<Watchdog>(watch_, std::move(places),
                                          [this] { end(static_cast<int>(ExitCode::internal)); });
   collectives_ = std::make_unique<MpiCollectives>(*this, buckets_);

@@ -25,6 +25,7 @@ class MpiCommunicator : public Communicator {
   int size() const override { return size_; }
   int local_rank() const override { return local_rank_; }
   int local_size() const override { return local_size_; }
+  int sharing_cores() const override { return sharing_cores_; }
 
   void all_reduce(std::span<double> values) override;
   void broadcast(std::span<std::byte> bytes, int root) override;
@@ -43,7 +44,7 @@ class MpiCommunicator : public Communicator {
   std::vector<RankPlace> meet();
   [[noreturn]] void end(int exit_code);
 
-  int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1;
+  int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1, sharing_cores_ = 1;
   MPI_Comm calls_ = nullptr, buckets_ = nullptr, watch_ = nullptr;
   std::unique_ptr<Watchdog> watchdog_;
   std::unique_ptr<MpiCollectives> collectives_;

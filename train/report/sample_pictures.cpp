@@ -18,21 +18,31 @@ SamplePicture picture(const uint8_t* pixels, const InputSize& size, int channels
   return drawn;
 }
 
-LoaderOptions one_worker() {
-  LoaderOptions options;
+/// What the samples are, and not how fast they come, is the run's.
+LoaderOptions one_worker(LoaderOptions options) {
   options.workers = 1;
+  options.prefetch = LoaderOptions().prefetch;
   options.cache_mb = 0;
   return options;
 }
 
+uint64_t epoch_of(const SamplePictureOptions& options) {
+  return options.epoch_samples > 0 ? options.epoch_samples : static_cast<uint64_t>(options.count);
+}
+
 }  // namespace
 
-std::vector<int> sample_images(const Dataset& dataset, const SamplePictureOptions& options) {
-  Sampler sampler(static_cast<int>(dataset.images.size()), options.count, {}, options.seed, 1);
+std::vector<int> sample_images(const Dataset& dataset, const LoaderOptions& loader,
+                               const SamplePictureOptions& options) {
+  const uint64_t epoch = epoch_of(options);
+  Sampler sampler(static_cast<int>(dataset.images.size()), 1, {}, options.seed, epoch,
+                  runs_of(dataset, loader));
   std::vector<SamplePosition> samples;
-  sampler.batch(0, 0, samples);
   std::vector<int> images;
-  for (const SamplePosition& sample : samples) images.push_back(sample.image);
+  for (uint64_t number = 0; number < static_cast<uint64_t>(options.count); ++number) {
+    sampler.batch(number / epoch, number % epoch, samples);
+    images.push_back(samples[0].image);
+  }
   return images;
 }
 
@@ -44,11 +54,12 @@ void picture_samples(const Dataset& dataset, const RunConfig& config, const Samp
     Loader::Setup setup;
     setup.dataset = &dataset;
     setup.augment = config.augment;
-    setup.loader = one_worker();
+    setup.loader = one_worker(config.loader);
     setup.sizes = {config.train.size};
     setup.channels = channels;
     setup.seed = options.seed;
-    setup.steps_per_epoch = options.count;
+    setup.steps_per_epoch = epoch_of(options);
+    setup.end = RunEnd{static_cast<uint64_t>(options.count), options.plain_from};
     Loader loader(setup);
     while (const Batch* batch = loader.next())
       use(number++,
@@ -57,7 +68,7 @@ void picture_samples(const Dataset& dataset, const RunConfig& config, const Samp
   }
   const InputSize size = options.split == Split::train ? config.train.size.value() : config.evaluation_size();
   const InputFit fit{.size = size, .letterbox = config.augment.letterbox, .channels = channels};
-  DatasetSource source(dataset, sample_images(dataset, options), fit);
+  DatasetSource source(dataset, sample_images(dataset, config.loader, options), fit);
   InputLoader loader(source, {.fit = fit});
   while (const auto* batch = loader.next()) {
     const ImageRecord& record = source.record(*batch->inputs[0].frame);

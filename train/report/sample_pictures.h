@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct SamplePictureOptions {
   int count = 16;
   uint64_t seed = 0;
   bool plain = false;  ///< the training split without augmentation; other splits are never augmented
+  /// In samples: an epoch of the run (0: those shown), and where its last part, of whole images, begins.
+  uint64_t epoch_samples = 0, plain_from = std::numeric_limits<uint64_t>::max();
   bool augmented() const { return split == Split::train && !plain; }
 };
 
@@ -29,11 +32,12 @@ struct SamplePicture {
 
 /// The image that each sample begins with. Those of the training split are the first that a run with this
 /// seed sees.
-std::vector<int> sample_images(const Dataset& dataset, const SamplePictureOptions& options);
+std::vector<int> sample_images(const Dataset& dataset, const LoaderOptions& loader,
+                               const SamplePictureOptions& options);
 
 /// Makes the samples at the run's input size (train.size; of other splits the size of evaluation), draws
-/// their boxes and class names, and hands them over in order. Augmented ones are those of a run's first
-/// epoch, pixel for pixel, when it trains at this size with this seed. Throws InputError for an image that
+/// their boxes and class names, and hands them over in order. Augmented ones are a run's first, pixel for
+/// pixel, when it trains at this size with this seed. Throws InputError for an image that
 /// cannot be read.
 void picture_samples(const Dataset& dataset, const RunConfig& config, const SamplePictureOptions& options,
                      const std::function<void(int number, const SamplePicture&)>& use);

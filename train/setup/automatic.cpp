@@ -303,7 +303,7 @@ class Chooser {
 
   void loader() {
     LoaderOptions& loader = config_.loader;
-    const int cores = std::max(1, facts_.processors / facts_.ranks_here);
+    const int cores = std::max(1, facts_.processors / facts_.sharing_cores);
     const std::string share =
         facts_.ranks_here > 1 ? fmt::format(" for each of {} ranks", facts_.ranks_here) : "";
     const int workers = facts_.device.gpu ? cores - 1 : cores / cores_a_worker;

@@ -33,9 +33,10 @@ struct RunFacts {
   FastPrecision device;
   std::string no_jpeg_decoder = {};  ///< why the device decodes no JPEG files; empty: it does
   double free_memory = 0;            ///< of this machine, in bytes
-  int processors = 1;                ///< of this machine
+  int processors = 1;                ///< that this rank may use
   int threads = 1;                   ///< that compute on the CPUs, of all ranks together
   int ranks = 1, ranks_here = 1;     ///< all, and those of this machine
+  int sharing_cores = 1;             ///< ranks, this one among them, that share `processors`
 };
 
 /// A value that was chosen, as text, and why.

@@ -91,7 +91,8 @@ RunFacts run_facts(const RunConfig& config, const Model* model, const Dataset& t
           .processors = usable_processors(),
           .threads = device.threads,
           .ranks = ranks.size(),
-          .ranks_here = ranks.local_size()};
+          .ranks_here = ranks.local_size(),
+          .sharing_cores = ranks.sharing_cores()};
 }
 
 std::string choose_for_planning(RunConfig& config, const Model& model, const FastPrecision& device) {

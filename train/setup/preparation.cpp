@@ -171,6 +171,43 @@ void prepare_model(Preparation& run) {
     run.anchors = anchor_fit(run.model, boxes);
 }
 
+/// The first layer, or -1, with a batch-norm that is trained on maps of one pixel.
+int normalised_pixel(const Model& model, const InputSize& size) {
+  std::vector<Shape> shapes;
+  for (const LayerDescription& layer : model.layers) {
+    std::vector<Shape> inputs;
+    for (const int input : layer.inputs)
+      inputs.push_back(input == network_input ? Shape{1, size.height, size.width, model.channels}
+                                              : shapes[input]);
+    const Shape& shape = shapes.emplace_back(output_shape(layer, inputs));
+    const auto* conv = std::get_if<ConvAttributes>(&layer.attributes);
+    if (conv && conv->batch_norm && layer.rate > 0 && shape.pixels() == 1)
+      return static_cast<int>(shapes.size()) - 1;
+  }
+  return -1;
+}
+
+/// Of a single value nothing is left once its mean is subtracted.
+void refuse_batch_norm_of_one_value(const RunConfig& config, const Model& described, int ranks) {
+  const bool shared = config.train.sync_bn && ranks > 1;
+  if (config.train.micro_batch > 1 || shared) return;
+  const Model& model = trained_model(config, described);
+  const auto sizes = config.input_sizes();
+  const int layer = normalised_pixel(model, *std::min_element(sizes.begin(), sizes.end()));
+  if (layer < 0) return;
+  const LayerDescription& normalised = model.layers[layer];
+  std::string remedy =
+      "Let two images or more go through the network at once (train.micro_batch, of a rank's "
+      "part of train.batch)";
+  if (ranks > 1) remedy += ", set train.sync_bn to true";
+  if (layer_scales(model.layers)[layer] != whole_image) remedy += ", take a larger train.size";
+  throw InputError("the batch-norm of '" + normalised.name +
+                       "' would be trained on one value of each channel, since one image goes through the "
+                       "network at once and its map has one pixel there: it would learn nothing, and its "
+                       "running variance would become 0",
+                   normalised.where, remedy + ", or write batch_norm: false in that layer.");
+}
+
 /// A run's weights mean the classes that it began with, in their order.
 void refuse_other_classes(const RunFolder& folder, const std::vector<std::string>& classes) {
   std::optional<TrainedModel> trained;
@@ -282,6 +319,7 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
 
 void fit_into_memory(Preparation& run, const Communicator& ranks) {
   choose_micro_batch(run.config, run.model, *run.backend, ranks, run.continues, run.choices);
+  refuse_batch_norm_of_one_value(run.config, run.model, ranks.size());
 }
 
 void compare_ranks(Communicator& ranks, Preparation& run) {
@@ -291,6 +329,7 @@ void compare_ranks(Communicator& ranks, Preparation& run) {
   for (const auto& other : ranks.all_gather(std::to_string(micro_batch)))
     micro_batch = std::min(micro_batch, std::stoi(other));
   run.config.train.micro_batch = micro_batch;
+  refuse_batch_norm_of_one_value(run.config, run.model, ranks.size());
   for (Choice& choice : run.choices) {
     if (choice.key == "train.micro_batch") choice.value = std::to_string(micro_batch);
   }

@@ -3,6 +3,7 @@
 #include "data/formats/classes.h"
 #include "formats/download/fetch.h"
 #include "formats/foreign_weights.h"
+#include "train/setup/data_sets.h"
 #include "train/setup/model.h"
 #include "train/setup/named_run.h"
 #include "train/setup/quantized_start.h"
@@ -11,11 +12,28 @@
 namespace brightnet {
 namespace {
 
-/// As many as the configuration tells without its data; the heads' widths alone depend on it.
+/// As many as the configuration tells without its data; 0: it does not.
 int known_classes(const RunConfig& config) {
+  if (config.data.single_class) return 1;
   if (const auto classes = brightnet::known_classes(config.data)) return static_cast<int>(classes->size());
   const std::vector<float>* weights = value_of(config.head.class_weights);
-  return weights && !weights->empty() ? static_cast<int>(weights->size()) : 1;
+  return weights ? static_cast<int>(weights->size()) : 0;
+}
+
+bool has_data(const RunConfig& config) {
+  std::error_code ignored;
+  return !config.data.train.empty() && std::filesystem::is_directory(config.data.root, ignored);
+}
+
+/// A model whose prediction layers have their filters as numbers fits its own classes, or those of the data.
+void check_model(const RunConfig& config) {
+  const int classes = known_classes(config);
+  try {
+    load_model(config, classes);
+  } catch (const InputError&) {
+    if (classes > 0 || !has_data(config)) throw;
+    load_model(config, static_cast<int>(class_names(config).size()));
+  }
 }
 
 }  // namespace
@@ -39,13 +57,12 @@ RunConfig requested_config(const RunRequest& request) {
 
 void check_config(const RunConfig& config) {
   require_model(config);
-  load_model(config, known_classes(config));
+  check_model(config);
   check_batch(config.train, 1);
   refuse_foreign_weights(config.train.weights);
   refuse_unquantizable(config);
   check_teacher(config);
-  std::error_code ignored;
-  if (config.data.train.empty() || !std::filesystem::is_directory(config.data.root, ignored)) return;
+  if (!has_data(config)) return;
   check_place(config.data, Split::train);
   if (!config.data.fold || !config.data.val.empty()) check_place(config.data, Split::val);
 }

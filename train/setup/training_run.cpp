@@ -144,6 +144,8 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
   const auto gpus = ranks.alone() ? nullptr : make_gpu_collectives(ranks, *run.backend);
   prepare_together(ranks, [&] { fit_into_memory(run, ranks); });
   compare_ranks(ranks, run);
+  // Reading the data may have taken long.
+  prepare_together(ranks, [&] { place.check(); });
   write_description(folder, run, ranks);
   const std::stop_token stop = host.can_be_stopped();
   ranks.set_time_limit(run.config.train.comm_timeout);

@@ -269,7 +269,11 @@ TEST(Model, RefusesLayersThatDoNotFitTogether) {
   expect_refused(head + "  - conv: {filters: 9}\n  - conv: {filters: 8, groups: 4}\n" + end, "4",
                  "9 channels cannot be convolved in 4 equal groups");
   expect_refused(head + "  - conv: {filters: 8}\n  - conv: {filters: 6, groups: 4}\n" + end, "4",
-                 "a multiple of it");
+                 "a multiple of it, not 6");
+  expect_refused(head + "  - conv: {filters: 8}\n  - conv: {filters: auto, groups: 4}\n" + end, "4",
+                 "a multiple of it, not auto");
+  expect_refused(head + "  - conv: {filters: 8}\n  - spp: {windows: []}\n" + end, "4",
+                 "'windows' lists 0 values and must list at least 1");
   expect_refused(head + two + "  - global_average_pool: {}\n  - upsample: {}\n" + end, "6",
                  "it would change the size of");
   expect_refused(head + two + "  - global_average_pool: {}\n" + end, "7", "is no map for a head");

@@ -30,6 +30,27 @@ TEST(ModelWriter, ShippedModelsReadBack) {
     expect_reads_back(shipped_model(name, 3));
 }
 
+TEST(ModelWriter, NamesThatMeanSomethingElseInYamlReadBack) {
+  Model model = model_of(R"(
+name: "a model: mine, # 2"
+head: {anchors: [[10, 12]]}
+layers:
+  - conv: {name: "a, b", filters: 7}
+  - conv: {name: "null", filters: 7}
+  - conv: {name: "[c]", from: "a, b", filters: 7}
+  - conv: {name: "d # e", filters: 7}
+  - conv: {name: "f: g", filters: 7}
+  - conv: {name: "'h\"", filters: 7}
+  - concat: {name: "{}", from: ["a, b", "null", "[c]", "d # e"]}
+  - concat: {name: "*", from: ["{}", "f: g", "'h\""]}
+  - conv: {filters: auto}
+  - yolo: {name: "ünd !", mask: [0]}
+)",
+                         2);
+  expect_reads_back(model);
+  EXPECT_EQ(model_of(write_model_yaml(model, {}), 0).name, "a model: mine, # 2");
+}
+
 // Its filters do not follow from the head: they are written.
 TEST(ModelWriter, AHeadThatReadsASumReadsBack) {
   expect_reads_back(model_of(R"(

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include "core/files.h"
+
 namespace brightnet {
 namespace {
 
@@ -19,16 +21,34 @@ TEST(CoreSharing, ABoundProcessIsToldFromAnUnboundOne) {
   cpu_set_t all, one;
   ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
   if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "there is a single processor";
-  const std::string unbound = own_processors();
+  const char* no_control_groups = "/nowhere";
+  const std::string unbound = own_processors(no_control_groups);
   CPU_ZERO(&one);
   for (int processor = 0; CPU_COUNT(&one) == 0; ++processor) {
     if (CPU_ISSET(processor, &all)) CPU_SET(processor, &one);
   }
   ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
-  const std::string bound = own_processors();
+  const std::string bound = own_processors(no_control_groups);
   ::sched_setaffinity(0, sizeof all, &all);
   EXPECT_NE(bound, unbound);
-  EXPECT_EQ(own_processors(), unbound);
+  EXPECT_EQ(own_processors(no_control_groups), unbound);
+}
+
+// docker run --cpus, or a job's limit: ranks that are bound to cores of their own share it all the same.
+TEST(CoreSharing, AQuotaBelowTheCoresIsShared) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::path(::testing::TempDir()) / "core_sharing_quota";
+  fs::remove_all(root);
+  for (const char* folder : {"proc/self", "sys/fs/cgroup"}) fs::create_directories(root / folder);
+  write_atomically(root / "proc/self/cgroup", "0::/\n");
+  const auto with_quota = [&](const char* quota) {
+    write_atomically(root / "sys/fs/cgroup/cpu.max", std::string(quota) + " 100000\n");
+    return own_processors(root);
+  };
+  const std::string unlimited = with_quota("max");
+  EXPECT_EQ(with_quota("100000000"), unlimited) << "a quota of more than there are";
+  EXPECT_NE(with_quota("50000"), unlimited);
+  fs::remove_all(root);
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 
 #include <opencv2/core.hpp>
 
+#include "data/commands/shard.h"
 #include "data/loader/loader.h"
+#include "tests/data/loader/taken_batches.h"
 #include "tests/train/small_run.h"
 
 namespace brightnet::testing {
@@ -57,6 +59,34 @@ TEST_F(SamplePictures, AreTheFirstSamplesOfTheRun) {
   EXPECT_FALSE(same(shown[0].rgb, pictures({.count = 1, .seed = 4})[0].rgb));
 }
 
+TEST_F(SamplePictures, AreTheSameHoweverManyAreShown) {
+  for (ImageRecord& record : dataset_.images) record.annotations.clear();
+  config_.augment.mosaic = 1;
+  const auto few = pictures({.count = 10, .seed = 3, .epoch_samples = 8});
+  const auto many = pictures({.count = 20, .seed = 3, .epoch_samples = 8});
+  for (size_t i = 0; i < 10; ++i) EXPECT_TRUE(same(few[i].rgb, many[i].rgb)) << i;
+}
+
+TEST_F(SamplePictures, GoOnIntoLaterEpochsAndTheLastPartOfTheRun) {
+  for (ImageRecord& record : dataset_.images) record.annotations.clear();
+  config_.augment.mosaic = 1;
+  const auto shown = pictures({.count = 16, .seed = 3, .epoch_samples = 8, .plain_from = 12});
+  Loader::Setup setup;
+  setup.dataset = &dataset_;
+  setup.augment = config_.augment;
+  setup.batch = 4;
+  setup.sizes = {64};
+  setup.seed = 3;
+  setup.steps_per_epoch = 2;
+  setup.end = RunEnd{4, 3};
+  Loader loader(setup);
+  for (size_t i = 0; i < 16; i += 4) {
+    const Batch* batch = loader.next();
+    for (size_t j = 0; j < 4; ++j)
+      EXPECT_TRUE(same(shown[i + j].rgb, cv::Mat(64, 64, CV_8UC3, batch->pixels + j * 3 * 64 * 64))) << i + j;
+  }
+}
+
 TEST_F(SamplePictures, HaveTheirBoxesDrawn) {
   const auto with = pictures({.count = 4, .plain = true});
   size_t objects = 0;
@@ -84,7 +114,7 @@ TEST_F(SamplePictures, ArePlainOutsideOfTraining) {
 }
 
 TEST_F(SamplePictures, TheirImagesAreThoseOfTheNames) {
-  const auto images = sample_images(dataset_, {.count = 6, .seed = 3});
+  const auto images = sample_images(dataset_, config_.loader, {.count = 6, .seed = 3});
   EXPECT_EQ(std::set<int>(images.begin(), images.end()).size(), 6u);
   for (size_t i = 0; i < dataset_.images.size(); ++i) {
     auto& objects = dataset_.images[i].annotations;
@@ -92,6 +122,31 @@ TEST_F(SamplePictures, TheirImagesAreThoseOfTheNames) {
   }
   const auto shown = pictures({.count = 6, .seed = 3, .plain = true});
   for (size_t i = 0; i < 6; ++i) EXPECT_EQ(shown[i].objects, static_cast<size_t>(images[i]));
+}
+
+// Of one grey each, by which a sample tells its image.
+TEST_F(SamplePictures, TheirImagesAreThoseOfTheNamesInArchivesToo) {
+  dataset_ = grey_dataset(run_.folder(), 12);
+  for (ImageRecord& record : dataset_.images) {
+    Dataset alone;
+    alone.images = {record};
+    const auto folder = run_.folder() / ("tars" + record.file.stem().string());
+    ASSERT_EQ(shard_split(alone, Split::val, folder, 1), 1);
+    record.file = folder / "val/000000.tar" / record.file.filename();
+  }
+  config_.augment = plain_setup(dataset_).augment;
+  for (const int buffer : {1, 4}) {
+    config_.loader.shuffle_buffer = buffer;
+    const SamplePictureOptions options{.count = 12, .seed = 3};
+    const auto images = sample_images(dataset_, config_.loader, options);
+    const auto shown = pictures(options);
+    for (size_t i = 0; i < 12; ++i)
+      EXPECT_EQ(shown[i].rgb.at<cv::Vec3b>(32, 32)[0] / 10 - 1, images[i]) << buffer << ' ' << i;
+  }
+  config_.loader.shuffle_buffer = 1;
+  const auto in_sequence = sample_images(dataset_, config_.loader, {.count = 12, .seed = 3});
+  config_.loader.shuffle_buffer = 4096;
+  EXPECT_NE(sample_images(dataset_, config_.loader, {.count = 12, .seed = 3}), in_sequence);
 }
 
 }  // namespace

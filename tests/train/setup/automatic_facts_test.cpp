@@ -89,6 +89,11 @@ TEST(RunFacts, CountTheRanksOfTheRunAndThoseOfThisMachine) {
   const RunFacts facts = run_facts({}, nullptr, {}, {}, ranks);
   EXPECT_EQ(facts.ranks, 4);
   EXPECT_EQ(facts.ranks_here, 2);
+  EXPECT_EQ(facts.sharing_cores, 2);
+  struct Bound : OneOfFour {
+    int sharing_cores() const override { return 1; }
+  } bound;
+  EXPECT_EQ(run_facts({}, nullptr, {}, {}, bound).sharing_cores, 1);
 }
 
 TEST(RunFacts, HaveTheSideThatAQuarterOfTheBoxesIsBelow) {

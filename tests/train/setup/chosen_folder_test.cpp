@@ -3,6 +3,7 @@
 #include "tests/formats/small_cfg.h"
 #include "tests/train/small_run.h"
 #include "train/setup/preparation.h"
+#include "train/setup/training_run.h"
 
 namespace brightnet::testing {
 namespace {
@@ -56,6 +57,30 @@ TEST(RunPlace, ACfgThatNamesTheRunToResumeIsImportedOnce) {
   const OpenRun old = open_old_run(again);
   ASSERT_TRUE(old.asked);
   EXPECT_EQ(old.asked->name, "small");
+}
+
+TEST(RunPlace, AFolderThatBecameAnothersDuringThePreparationIsNotWritten) {
+  const SmallRun run;
+  RunRequest request;
+  request.config = run.config().string();
+  request.overrides.assignments = SmallRun::short_run();
+  request.out = (run.folder() / "out").string();
+  Communicator& alone = Communicator::solo();
+  std::optional<RunFolder> other;
+  const auto given_away = [&](const fs::path& folder) {
+    fs::rename(folder, run.folder() / "away");
+    other = RunFolder::create(folder);
+    write_atomically(other->config(), std::string("the other's"));
+  };
+  try {
+    run_training(request, common_device(alone, [] { return "cpu"; }), alone, {.folder_found = given_away});
+    ADD_FAILURE() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("may be another run's now"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(read_file(other->config()), "the other's");
+  EXPECT_FALSE(fs::exists(other->model()));
+  EXPECT_FALSE(fs::exists(other->start()));
 }
 
 }  // namespace

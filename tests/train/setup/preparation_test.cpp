@@ -240,6 +240,53 @@ TEST(Preparation, TheMicroBatchIsChosenByWhatIsFreeAtLast) {
   EXPECT_EQ(run.choices.back().key, "train.micro_batch");
 }
 
+// What is behind a global pool, and a map that is as small as can be.
+TEST(Preparation, ABatchNormThatWouldSeeOneValueOfAChannelIsRefused) {
+  const SmallRun small;
+  const auto refusal = [&](const std::string& layers, std::vector<std::string> more, int ranks = 1) {
+    struct Ranks : SoloCommunicator {
+      explicit Ranks(int count) : count_(count) {}
+      int size() const override { return count_; }
+      int count_;
+    } communicator(ranks);
+    write_atomically(small.folder() / "model.yaml",
+                     "head: {anchors: [[8, 8]]}\nlayers:\n  - conv: {name: whole, filters: 8, stride: 32}\n" +
+                         layers +
+                         "  - conv: {filters: auto, size: 1, batch_norm: false}\n  - yolo: {mask: [0]}\n");
+    RunRequest request = request_of(small);
+    request.overrides.assignments = SmallRun::short_run(std::move(more));
+    Preparation run = prepared(request);
+    try {
+      fit_into_memory(run, communicator);
+      return std::string();
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+  };
+  const std::string one = "train.micro_batch=1", pool =
+                                                     "  - global_average_pool: {}\n"
+                                                     "  - conv: {name: gates, filters: 8, size: 1}\n"
+                                                     "  - scale_channels: {from: [whole, gates]}\n";
+  const std::string pooled = refusal(pool, {one});
+  EXPECT_NE(pooled.find("batch-norm of 'gates'"), std::string::npos) << pooled;
+  EXPECT_NE(pooled.find("model.yaml:5"), std::string::npos) << pooled;
+  EXPECT_EQ(pooled.find("train.size"), std::string::npos) << pooled;
+  const std::string small_map = refusal("", {one, "train.size=32"});
+  EXPECT_NE(small_map.find("batch-norm of 'whole'"), std::string::npos) << small_map;
+  EXPECT_NE(small_map.find("take a larger train.size"), std::string::npos) << small_map;
+  EXPECT_NE(refusal("", {one, "train.size=64", "train.sizes=[32, 64]"}), "");
+  const std::string ranks = refusal(pool, {one, "train.batch=4"}, 2);
+  EXPECT_NE(ranks.find("train.sync_bn"), std::string::npos) << ranks;
+
+  EXPECT_EQ(refusal(pool, {"train.micro_batch=2"}), "");
+  EXPECT_EQ(refusal(pool, {one, "train.sync_bn=true"}, 2), "");
+  EXPECT_NE(refusal(pool, {one, "train.sync_bn=true"}), "") << "there is one rank";
+  EXPECT_EQ(refusal("", {one, "train.size=64"}), "");
+  const std::string without = pool.substr(0, pool.find("size: 1}")) + "size: 1, batch_norm: false}\n" +
+                              pool.substr(pool.find("  - scale_channels"));
+  EXPECT_EQ(refusal(without, {one}), "");
+}
+
 TEST(Preparation, RanksOfAMachineShareItsMemory) {
   struct OneOfTwoHere : SoloCommunicator {
     int local_size() const override { return 2; }
