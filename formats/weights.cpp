@@ -94,8 +94,8 @@ TrainedModel read_description(const SafetensorsReader& reader) {
         "its metadata call it '" + reader.metadata("format") + "' and '" + weights_format + "' was expected",
         file);
   }
-  if (parse_metadata(reader, "weights_format_version") != weights_format_version) {
-    throw InputError("it is of format version " + reader.metadata("weights_format_version") +
+  if (parse_metadata(reader, "format_version") != weights_format_version) {
+    throw InputError("it is of format version " + reader.metadata("format_version") +
                          " and this program reads " + std::to_string(weights_format_version),
                      file, "Use a newer brightnet.");
   }
@@ -172,7 +172,7 @@ void save_weights(const std::filesystem::path& file, const TrainedModel& trained
   }
   std::map<std::string, std::string> metadata{
       {"format", weights_format},
-      {"weights_format_version", std::to_string(weights_format_version)},
+      {"format_version", std::to_string(weights_format_version)},
       {"model", trained.model.yaml()},
       {"classes",
        nlohmann::json(trained.classes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)},

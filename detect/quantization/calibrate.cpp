@@ -250,6 +250,7 @@ class Calibrator {
       choice.layers = convolutions_with(network_.model, parts_, range);
       if (choice.layers.empty()) {  // nothing but the image's pixels, moved
         chosen_[range] = image_range;
+        for (size_t i = 0; i < enum_values<CalibrationMethod>().size(); ++i) step();
         continue;
       }
       choice.error = INFINITY;

@@ -1,5 +1,7 @@
 #include "bench/benchmark.h"
 
+#include "brightnet/benchmark.h"
+#include "core/json.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "layers/model/reader.h"
 #include "tests/kernels/wrapped_convolution.h"
@@ -53,6 +55,33 @@ TEST(StepBenchmark, CountsTheConvolutionsAndTimesEveryLayer) {
                    {.batch = 2, .size = 64, .seconds = 0, .min_rounds = 1, .steps_only = true});
   EXPECT_EQ(steps.floor, 0);
   EXPECT_TRUE(steps.layers.empty());
+}
+
+TEST(StepBenchmark, IsAnsweredWithEveryNumberUnderItsName) {
+  const SmallRun run;
+  const Answer answer = benchmark_step({.model = (run.folder() / "model.yaml").string(),
+                                        .device = "cpu",
+                                        .precision = "fp32",
+                                        .batch = 2,
+                                        .height = 64,
+                                        .width = 96,
+                                        .classes = 2,
+                                        .seconds = 0.001});
+  const Json step = Json::parse(answer.json)["results"][0];
+  const auto number = [&](const char* key) { return step.at(key).get<double>(); };
+  EXPECT_EQ(step["batch"], 2);
+  EXPECT_EQ(step["size"], (std::vector<int>{64, 96}));
+  EXPECT_EQ(step["precision"], "fp32");
+  EXPECT_NEAR(number("images_per_s") * number("step_ms") / 1e3, 2, 1e-6);
+  EXPECT_NEAR(number("floor_ratio") * number("step_ms"), number("floor_ms"), 1e-6 * number("floor_ms"));
+  EXPECT_NEAR(number("gflops") * number("step_ms") / 1e3, number("gflop_per_step"),
+              1e-6 * number("gflop_per_step"));
+  EXPECT_EQ(step["layers"][0]["output"], (std::vector<int>{2, 32, 48, 8}));
+  double forward = 0;
+  for (const auto& layer : step["layers"]) forward += layer["forward_gflop"].get<double>();
+  const double first = step["layers"][0]["forward_gflop"];
+  EXPECT_NEAR(number("gflop_per_step"), 3 * forward - first, 1e-6) << "the image has no gradient";
+  EXPECT_NE(answer.text.find("training step, fp32 on"), std::string::npos) << answer.text;
 }
 
 /// Computes as another, and could use more workspace.

@@ -191,5 +191,29 @@ TEST(Diagnosis, JsonHasTheDocumentedKeys) {
   EXPECT_TRUE(json.at("convolutions").is_array());
 }
 
+TEST(Diagnosis, EveryErrorOfAConvolutionHasItsOwnName) {
+  Diagnosis diagnosis;
+  diagnosis.convolutions.push_back(
+      {"cuda:1",
+       Precision::bf16,
+       Health::broken,
+       {.forward = 0.25, .backward_data = 0.5, .backward_weights = 0.75, .tolerance = 0.01},
+       "its numbers are wrong",
+       "Update it."});
+  const Json json = to_json(diagnosis).at("convolutions").at(0);
+  EXPECT_EQ(json.at("device"), "cuda:1");
+  EXPECT_EQ(json.at("precision"), "bf16");
+  EXPECT_EQ(json.at("forward_error"), 0.25);
+  EXPECT_EQ(json.at("backward_data_error"), 0.5);
+  EXPECT_EQ(json.at("backward_weights_error"), 0.75);
+  EXPECT_EQ(json.at("tolerance"), 0.01);
+  EXPECT_EQ(json.at("status"), "failed");
+  EXPECT_EQ(json.at("problem"), "its numbers are wrong");
+  EXPECT_EQ(json.at("remedy"), "Update it.");
+  EXPECT_NE(to_table(diagnosis).find("error forward 2.5e-01, backward 5.0e-01 and 7.5e-01, allowed 1e-02"),
+            std::string::npos)
+      << to_table(diagnosis);
+}
+
 }  // namespace
 }  // namespace brightnet

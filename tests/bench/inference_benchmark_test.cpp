@@ -56,7 +56,13 @@ TEST(InferenceBenchmark, MeasuresWeightsAndModels) {
                                 .width = 96,
                                 .classes = 2});
   EXPECT_EQ(of_model["batch"], 2);
-  EXPECT_EQ(of_model["layers"][0]["output"][0], 2);
+  EXPECT_EQ(of_model["layers"][0]["output"], (std::vector<int>{2, 32, 48, 8}));
+  const double seconds = of_model["ms"].get<double>() / 1e3;
+  EXPECT_NEAR(of_model["images_per_s"].get<double>() * seconds, 2, 1e-9);
+  EXPECT_LE(of_model["least_ms"], of_model["ms"]);
+  double gflop = 0;
+  for (const auto& layer : of_model["layers"]) gflop += layer["gflop"].get<double>();
+  EXPECT_NEAR(of_model["gflops"].get<double>() * seconds, gflop, 1e-6 * gflop);
   EXPECT_THROW(benchmark_step({.model = (run.folder() / "model.yaml").string(), .precision = "int8"}),
                InputError);
 }

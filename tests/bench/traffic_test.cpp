@@ -47,6 +47,10 @@ TEST(Traffic, KnowsCardsByNameAndByNumbers) {
   EXPECT_NEAR(h200.flops_per_s, 780e12, 1e9);
   EXPECT_LT(parse_card("h200", Precision::fp32).flops_per_s, h200.flops_per_s / 10);
   EXPECT_LT(parse_card("t4", Precision::fp16).bytes_per_s, h200.bytes_per_s / 10);
+  EXPECT_EQ(parse_card("h200", Precision::bf16).flops_per_s, h200.flops_per_s);
+  EXPECT_NEAR(parse_card("h200", Precision::tf32).flops_per_s, 494.0 / 989 * h200.flops_per_s, 1e9);
+  EXPECT_EQ(h200.multiprocessors, 132);
+  EXPECT_EQ(parse_card("t4", Precision::fp16).multiprocessors, 40);
   EXPECT_EQ(parse_card("1.5,200", Precision::fp16).bytes_per_s, 1.5e12);
   EXPECT_EQ(parse_card("1.5,200", Precision::fp16).flops_per_s, 200e12);
   for (const char* wrong : {"", "h100x", "1.5", "1.5,", "0,200", "1,2,3", "-1,5"})

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "detect/objects.h"
 #include "detect/sources/source.h"
 #include "tests/detect/clip.h"
 #include "tests/train/small_weights.h"
@@ -116,12 +117,47 @@ TEST_F(Detect, EndsWhenTheSinkHasEnough) {
 }
 
 TEST_F(Detect, SaysHowLongEachStageTook) {
-  run("data/images/train", 2);
+  double seconds = 0;  // of the frames
+  for (const FoundObjects& found : run("data/images/train", 2)) seconds += found.seconds;
   const StageTimes& times = report_.times;
+  EXPECT_GE(seconds, 0.999 * times.network);
+  EXPECT_LE(seconds, 1.001 * (times.network + times.nms));
   for (const double stage : {times.decode, times.prepare, times.network, times.nms, times.output}) {
     EXPECT_GT(stage, 0);
     EXPECT_LT(stage, times.clock);
   }
+}
+
+TEST(StageTimes, AreWrittenForOneImage) {
+  const StageTimes times{
+      .decode = 0.02, .prepare = 0.01, .network = 0.05, .nms = 0.004, .output = 0.006, .clock = 0.1};
+  EXPECT_EQ(times.text(10, 1),
+            "100.0 images/s; ms an image: decode 2.00, prepare 1.00, network 5.00, NMS 0.40, output 0.60 "
+            "(1 thread decodes and prepares)");
+  EXPECT_NE(times.text(10, 2).find("(2 threads decode and prepare)"), std::string::npos);
+}
+
+TEST_F(Detect, HandsOverTheBoxesBeforeTheyAreCutToo) {
+  bool beyond = false;
+  for (const TileOptions& tiles : {TileOptions{}, TileOptions{.size = 40}}) {
+    for (const FoundObjects& found : run("data/images/train", 2, {.tiles = tiles})) {
+      const cv::Size size = found.frame.image.size();
+      for (const ScoredBox& box : found.uncut) {
+        const bool leaves = box.x1 < 0 || box.y1 < 0 || box.x2 > static_cast<float>(size.width) ||
+                            box.y2 > static_cast<float>(size.height);
+        EXPECT_FALSE(leaves && tiles) << "tiles are merged from boxes that are cut";
+        beyond = beyond || leaves;
+      }
+      const auto cut = cut_at_border(found.uncut, size.width, size.height);
+      ASSERT_EQ(found.boxes.size(), cut.size());
+      for (size_t i = 0; i < cut.size(); ++i) {
+        EXPECT_EQ(found.boxes[i].x1, cut[i].x1);
+        EXPECT_EQ(found.boxes[i].y2, cut[i].y2);
+        EXPECT_EQ(found.boxes[i].score, cut[i].score);
+      }
+    }
+  }
+  EXPECT_TRUE(beyond) << "nothing was to be cut";
 }
 
 TEST_F(Detect, FindsTheSameInAStreamAsInAVideo) {

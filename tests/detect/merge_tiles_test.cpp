@@ -73,5 +73,19 @@ TEST(MergeTiles, IsDonePerClassAndKeepsTheBest) {
   EXPECT_TRUE(merge_tiles({}, options, 10).empty());
 }
 
+TEST(MergeTiles, ABoxOfHalfTheScoreStillWidensTheBest) {
+  for (const float score : {0.4f, 0.39f}) {
+    expect_boxes(merge_tiles({{0, 0, 60, 20, 0, 0.8f}, {30, 0, 90, 20, 0, score}},
+                             options_of(TileMerge::nmm, TileMatch::ios), 10),
+                 {{0, 0, score < 0.4f ? 60.0f : 90.0f, 20, 0, 0.8f}});
+  }
+}
+
+TEST(MergeTiles, OfEqualScoresTheLowerClassIsFirst) {
+  const ScoredBox one{0, 0, 10, 10, 1, 0.5f}, other{20, 0, 30, 10, 0, 0.5f}, third{40, 0, 50, 10, 1, 0.5f};
+  expect_boxes(merge_tiles({one, other, third}, options_of(TileMerge::nmm, TileMatch::ios), 10),
+               {other, one, third});
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -22,6 +22,8 @@ TEST(Nms, IsTheModelsUnlessSaidOtherwise) {
   EXPECT_FLOAT_EQ(of_model.beta, 0.8f);
   EXPECT_FLOAT_EQ(of_model.iou, 0.3f);
   EXPECT_EQ(for_model({.kind = NmsMethod::greedy}, model).kind, NmsMethod::greedy);
+  yolo.nms = NmsKind::greedy;
+  EXPECT_EQ(for_model({.kind = NmsMethod::model}, model).kind, NmsMethod::greedy);
 }
 
 TEST(Nms, OverAllClassesKeepsTheBestOfBoxesThatOverlap) {
@@ -132,6 +134,15 @@ TEST(Nms, EqualScoresKeepTheirOrder) {
   std::vector<Detection> boxes;
   for (int i = 0; i < 8; ++i) boxes.push_back({{0.1f * i, 0.5f, 0.05f, 0.05f}, i % 3, 0.5f});
   expect_equal(non_max_suppression(boxes, {}), boxes);
+}
+
+// In powers of two, so that nothing is rounded: the boxes' IoU is exactly one half.
+TEST(Nms, AnOverlapOfTheThresholdIsKeptAndSoIsAScoreOfIt) {
+  const std::vector<Detection> boxes{{{0.375f, 0.5f, 0.75f, 0.5f}, 0, 0.5f},
+                                     {{0.625f, 0.5f, 0.75f, 0.5f}, 0, 0.25f}};
+  EXPECT_EQ(non_max_suppression(boxes, {.iou = 0.5f, .score = 0.25f}).size(), 2u);
+  EXPECT_EQ(non_max_suppression(boxes, {.iou = 0.499f, .score = 0.25f}).size(), 1u);
+  EXPECT_EQ(non_max_suppression(boxes, {.iou = 0.5f, .score = 0.251f}).size(), 1u);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "detect/pipeline.h"
 
+#include <array>
+#include <cmath>
 #include <cstring>
 #include <thread>
 
@@ -11,8 +13,10 @@
 #include "data/image/read_image.h"
 #include "detect/evaluate/evaluate.h"
 #include "detect/inference.h"
+#include "detect/onnx_engine.h"
 #include "detect/sources/memory_source.h"
 #include "detect/sources/source.h"
+#include "formats/onnx/export.h"
 #include "tests/data/pictures.h"
 #include "tests/train/small_weights.h"
 
@@ -131,6 +135,29 @@ TEST_F(PipelineTest, RunsInSeveralThreadsEachWithItsOwnNetwork) {
   for (const Boxes& of_thread : found) EXPECT_TRUE(same(of_thread, expected));
 }
 
+TEST_F(PipelineTest, ForgetsTheObjectsOfAnImageAtWhichTheSinkFailed) {
+  const auto inference = network();
+  options_.tiles.size = 64;
+  Pipeline pipeline(inference->engine(), inference->fit(), options_);
+  const PixelImage image = view_of(pictures_[0]);
+  Boxes all;
+  for (int i = 0; i < 3; ++i) {
+    MemorySource source({&image, 1});
+    const auto sink = [&](FoundObjects& found) {
+      all.push_back(found.boxes);
+      if (i == 1) throw InputError("the disk is full", "");
+      return true;
+    };
+    if (i == 1) {
+      EXPECT_THROW(pipeline.run(source, sink), InputError);
+    } else {
+      EXPECT_TRUE(pipeline.run(source, sink));
+    }
+  }
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_TRUE(same({all[0]}, {all[2]}));
+}
+
 // The inputs are those of the network's size, so that training's resize and detection's are the same.
 TEST_F(PipelineTest, FindsInADataSetWhatItFindsInItsFiles) {
   Dataset dataset;
@@ -227,6 +254,45 @@ TEST_F(PipelineTest, AnEvaluationInViewsFindsWhatEachOfThemFinds) {
   }
 }
 
+// More images than are on their way through the views at a time.
+TEST_F(PipelineTest, AnEvaluationInViewsHasEveryImageWithItsOwnLoss) {
+  constexpr int count = 66;
+  Dataset dataset;
+  dataset.classes = {"circle", "square"};
+  for (int i = 0; i < count; ++i) {
+    const float right = 30 + static_cast<float>(i);
+    dataset.images.push_back({folder_ / (std::to_string(i % 3) + ".png"),
+                              i,
+                              150 + 20 * (i % 3),
+                              130,
+                              {{10, 10, right, 60, i % 2, false, false, (right - 10) * 50}}});
+  }
+  InferenceNetwork inference(load_trained_model(weights_), *backend_, Precision::fp32, 2, 0, true);
+  const auto losses_in = [&](std::vector<InferenceView> views) {
+    options_.views = std::move(views);
+    std::vector<YoloLoss> losses;
+    int next = 0;
+    EXPECT_TRUE(detect_images(
+        inference.engine(), dataset, inference.fit(), options_, {},
+        [&](int index, std::span<const ScoredBox>) {
+          EXPECT_EQ(index, next++);
+          return true;
+        },
+        &losses));
+    EXPECT_EQ(next, count);
+    return losses;
+  };
+  const InferenceView own{64}, mirrored{64, true}, small{32};
+  const auto expected = losses_in({}), found = losses_in({own, mirrored, small});
+  ASSERT_EQ(expected.size(), static_cast<size_t>(count));
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_GT(expected[i].box, 0) << i;
+    EXPECT_NEAR(found[i].box, expected[i].box, 1e-4f * expected[i].box) << i;
+    EXPECT_NEAR(found[i].objectness, expected[i].objectness, 1e-4f * expected[i].objectness) << i;
+  }
+}
+
 TEST_F(PipelineTest, AnEvaluationEndsWithAnErrorWhereAnImageCannotBeRead) {
   Dataset dataset;
   dataset.images.push_back({folder_ / "0.png", 0, 150, 130, {}});
@@ -239,6 +305,44 @@ TEST_F(PipelineTest, AnEvaluationEndsWithAnErrorWhereAnImageCannotBeRead) {
     EXPECT_THROW(detect_images(inference->engine(), dataset, inference->fit(), options_, {}, sink),
                  InputError);
     EXPECT_EQ(seen, 1);
+  }
+}
+
+/// Sums over candidates, whatever their order.
+std::array<double, 5> sums_of(const std::vector<Detection>& candidates) {
+  std::array<double, 5> sums{};
+  for (const auto& [box, class_id, score] : candidates) {
+    const std::array<double, 5> values{1, box.x, box.y, box.w - 2 * box.h, 1.0 * class_id};
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += score * values[i];
+  }
+  return sums;
+}
+
+// Of two images at once, by both kinds of pixels.
+TEST_F(PipelineTest, AnExportedNetworkComputesWhatTheWeightsDo) {
+  const fs::path file = run_.folder() / "pair.onnx";
+  export_onnx(load_trained_model(weights_), {.batch = 2}, file);
+  OnnxEngine exported(file);
+  ASSERT_EQ(exported.batch(), 2);
+  const auto inference = network(2);
+  const std::vector<PixelImage> images{view_of(pictures_[0]), view_of(pictures_[1])};
+  for (const Resize resize : {Resize::antialiased, Resize::darknet}) {
+    inference->set_resize(resize);
+    const InputFit fit = inference->fit();
+    MemorySource source(images);
+    InputLoader loader(source, {.batch = 2, .fit = fit, .workers = 0});
+    const auto* batch = loader.next();
+    ASSERT_NE(batch, nullptr);
+    const auto ours = inference->engine().candidates(batch->input, fit, 0.01f),
+               theirs = exported.candidates(batch->input, fit, 0.01f);
+    ASSERT_EQ(theirs.size(), 2u);
+    for (size_t image = 0; image < 2; ++image) {
+      const auto expected = sums_of(ours[image]), found = sums_of(theirs[image]);
+      EXPECT_GT(expected[0], 1);
+      for (size_t i = 0; i < expected.size(); ++i)
+        EXPECT_NEAR(found[i], expected[i], 1e-3 * expected[0]) << image << ' ' << i;
+    }
+    EXPECT_GT(std::abs(sums_of(ours[0])[0] - sums_of(ours[1])[0]), 0.0);
   }
 }
 

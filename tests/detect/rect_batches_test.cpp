@@ -17,6 +17,7 @@ TEST(RectBatches, AnImageGetsTheLeastInputAtItsScale) {
   EXPECT_EQ(least_input(1080, 1920, 416, 32), InputSize(416, 256));
   EXPECT_EQ(least_input(500, 500, 416, 32), InputSize(416));
   EXPECT_EQ(least_input(1242, 375, 416, 32), InputSize(128, 416)) << "126 rows";
+  EXPECT_EQ(least_input(1183, 273, 416, 32), InputSize(96, 416)) << "96 rows, computed as a little more";
   EXPECT_EQ(least_input(4000, 1, 416, 32), InputSize(32, 416));
   EXPECT_EQ(least_input(640, 480, {384, 1248}, 32), InputSize(384, 512));
   EXPECT_EQ(least_input(1920, 1080, 416, 64), InputSize(256, 384 + 32))

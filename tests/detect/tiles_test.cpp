@@ -1,4 +1,7 @@
 // Detection in tiles: of images and videos, against an evaluation's and against files of the tiles.
+#include <barrier>
+#include <thread>
+
 #include <gtest/gtest.h>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
@@ -82,33 +85,39 @@ class DetectInTiles : public ::testing::Test {
 
 TEST_F(DetectInTiles, FindsWhatItFindsInFilesOfTheTiles) {
   const auto inference = network(1);
-  DetectOptions plain = options_;
-  plain.tiles = {};
-  const auto found = detected(run_.folder() / "data/images/train", 3);
-  ASSERT_EQ(found.size(), dataset_.images.size());
-  for (size_t i = 0; i < found.size(); ++i) {
-    const cv::Mat picture = read_image(dataset_.images[i].file);
-    std::vector<ScoredBox> all;
-    const auto tiles = tiles_of(picture.cols, picture.rows, options_.tiles);
-    EXPECT_EQ(tiles.size(), 10u);
-    for (const ImageTile& tile : tiles) {
-      cv::Mat bgr;
-      cv::cvtColor(picture(cv::Rect(tile.x, tile.y, tile.width, tile.height)), bgr, cv::COLOR_RGB2BGR);
-      const fs::path file = run_.folder() / "tile.png";
-      cv::imwrite(file.string(), bgr);
-      const auto source = open_source(file.string());
-      detect(*inference, *source, plain, [&](const FoundObjects& of_tile) {
-        for (ScoredBox box : of_tile.boxes) {
-          box.x1 += static_cast<float>(tile.x), box.x2 += static_cast<float>(tile.x);
-          box.y1 += static_cast<float>(tile.y), box.y2 += static_cast<float>(tile.y);
-          all.push_back(box);
-        }
-        return true;
-      });
+  for (const bool class_agnostic : {false, true}) {
+    options_.nms.class_agnostic = class_agnostic;
+    DetectOptions plain = options_;
+    plain.tiles = {};
+    const auto found = detected(run_.folder() / "data/images/train", 3);
+    ASSERT_EQ(found.size(), dataset_.images.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+      const cv::Mat picture = read_image(dataset_.images[i].file);
+      std::vector<ScoredBox> all;
+      const auto tiles = tiles_of(picture.cols, picture.rows, options_.tiles);
+      EXPECT_EQ(tiles.size(), 10u);
+      for (const ImageTile& tile : tiles) {
+        cv::Mat bgr;
+        cv::cvtColor(picture(cv::Rect(tile.x, tile.y, tile.width, tile.height)), bgr, cv::COLOR_RGB2BGR);
+        const fs::path file = run_.folder() / "tile.png";
+        cv::imwrite(file.string(), bgr);
+        const auto source = open_source(file.string());
+        detect(*inference, *source, plain, [&](const FoundObjects& of_tile) {
+          for (ScoredBox box : of_tile.boxes) {
+            box.x1 += static_cast<float>(tile.x), box.x2 += static_cast<float>(tile.x);
+            box.y1 += static_cast<float>(tile.y), box.y2 += static_cast<float>(tile.y);
+            all.push_back(box);
+          }
+          return true;
+        });
+      }
+      ASSERT_GT(all.size(), 10u);
+      expect_same(found[i],
+                  merge_tiles(all, options_.tiles, options_.nms.max_detections, options_.nms.class_agnostic));
     }
-    ASSERT_GT(all.size(), 10u);
-    expect_same(found[i], merge_tiles(all, options_.tiles, options_.nms.max_detections));
   }
+  options_.nms.max_detections = 3;
+  for (const auto& boxes : detected(run_.folder() / "data/images/train", 3)) EXPECT_LE(boxes.size(), 3u);
 }
 
 TEST_F(DetectInTiles, FindsWhatAnEvaluationFindsInAnyBatch) {
@@ -177,6 +186,74 @@ TEST_F(DetectInTiles, MeasuresALossForEveryPictureAndTheSameMetricsOverRanks) {
   for (size_t i = 0; i < all.size(); ++i) {
     EXPECT_GT(all[i].objectness, 0);
     EXPECT_NEAR((i % 2 == 0 ? even : odd)[i / 2].objectness, all[i].objectness, 1e-5 * all[i].objectness);
+  }
+}
+
+// A record of each tile has the objects that the tile shows, and its loss.
+TEST_F(DetectInTiles, APicturesLossIsTheSumOfItsTiles) {
+  InferenceNetwork inference(load_trained_model(weights_), *backend_, Precision::fp32, 1, 0, true);
+  const auto losses_of = [&](const Dataset& images, const DetectOptions& how) {
+    std::vector<YoloLoss> losses;
+    detect_images(
+        inference.engine(), images, inference.fit(), how, {},
+        [](int, std::span<const ScoredBox>) { return true; }, &losses);
+    return losses;
+  };
+  options_.tiles.min_visible = 0.6f;  // so that objects at an edge are left out
+  const Dataset records = cut_into_tiles(dataset_, options_.tiles);
+  DetectOptions plain = options_;
+  plain.tiles = {};
+  const auto of_pictures = losses_of(dataset_, options_), of_tiles = losses_of(records, plain);
+  ASSERT_EQ(of_tiles.size(), 10 * of_pictures.size());
+  for (size_t i = 0; i < of_pictures.size(); ++i) {
+    YoloLoss sum;
+    for (size_t tile = 0; tile < 10; ++tile) sum += of_tiles[10 * i + tile];
+    EXPECT_NEAR(of_pictures[i].box, sum.box, 1e-4f * sum.box) << i;
+    EXPECT_NEAR(of_pictures[i].objectness, sum.objectness, 1e-4f * sum.objectness) << i;
+    EXPECT_EQ(of_pictures[i].assigned, sum.assigned) << i;
+  }
+}
+
+// Two ranks in two threads, each with a network of its own.
+TEST_F(DetectInTiles, TwoRanksHaveTheMetricsOfOneAndNoneWhereOneStops) {
+  const auto with_losses = [&] {
+    return std::make_unique<InferenceNetwork>(load_trained_model(weights_), *backend_, Precision::fp32, 1, 0,
+                                              true);
+  };
+  const auto alone = with_losses();
+  const auto expected = evaluate(alone->engine(), dataset_, alone->fit(), options_);
+  ASSERT_TRUE(expected && expected->loss);
+  std::vector<std::string> sent(2);
+  std::barrier meeting(2);
+  const auto of_rank = [&](int rank, bool stops) {
+    const auto own = with_losses();
+    EvaluationRanks ranks{.part = {rank, 2}};
+    ranks.all_gather = [&, rank](std::string_view bytes) {
+      meeting.arrive_and_wait();  // both have copied what was sent before
+      sent[static_cast<size_t>(rank)] = bytes;
+      meeting.arrive_and_wait();
+      return std::vector<std::string>(sent);
+    };
+    return evaluate(
+        own->engine(), dataset_, own->fit(), options_,
+        [stops](int, std::span<const ScoredBox>) { return !stops; }, ranks);
+  };
+  for (const bool stops : {false, true}) {
+    std::optional<Metrics> found[2];
+    std::thread other([&] { found[1] = of_rank(1, stops); });
+    found[0] = of_rank(0, false);
+    other.join();
+    for (const auto& metrics : found) {
+      ASSERT_EQ(metrics.has_value(), !stops);
+      if (stops) continue;
+      EXPECT_EQ(metrics->images, expected->images);
+      EXPECT_EQ(metrics->detections, expected->detections);
+      EXPECT_EQ(metrics->AP50, expected->AP50);
+      EXPECT_EQ(metrics->confusion.counts, expected->confusion.counts);
+      ASSERT_TRUE(metrics->loss);
+      EXPECT_DOUBLE_EQ(metrics->loss->box, expected->loss->box);
+      EXPECT_DOUBLE_EQ(metrics->loss->objectness, expected->loss->objectness);
+    }
   }
 }
 

@@ -14,6 +14,11 @@ TEST(Views, AreTheImageASmallerAndALargerOneEachMirroredAsWell) {
   EXPECT_TRUE(views[1].mirrored);
   EXPECT_EQ(views[2].size, InputSize(352, 512));
   EXPECT_EQ(views[4].size, InputSize(480, 704));
+  for (size_t i = 0; i < views.size(); i += 2) {
+    EXPECT_FALSE(views[i].mirrored);
+    EXPECT_TRUE(views[i + 1].mirrored);
+    EXPECT_EQ(views[i + 1].size, views[i].size);
+  }
   EXPECT_EQ(augmented_views(32, 32).size(), 2u) << "there is no other one";
 }
 
@@ -46,6 +51,27 @@ TEST(Views, BoxesOfAllClassesAreOneObjectsWhereNmsIsOverAll) {
   const auto merged = merge_views({{10, 10, 30, 40, 0, 0.4f}, {10, 10, 30, 40, 1, 0.6f}}, nms, 2);
   ASSERT_EQ(merged.size(), 1u);
   EXPECT_EQ(merged[0].class_id, 1) << "the better one's";
+}
+
+// Squares of 100 pixels, one of them so far to the right.
+TEST(Views, BoxesAreOneObjectsFromAnIouOf55PercentOn) {
+  const auto objects = [](float right) {
+    const NmsOptions nms{.iou = 0.95f};
+    return merge_views({{0, 0, 100, 100, 0, 0.8f}, {right, 0, right + 100, 100, 0, 0.6f}}, nms, 2).size();
+  };
+  EXPECT_EQ(objects(28), 1u) << "72 of 128";
+  EXPECT_EQ(objects(30), 2u) << "70 of 130";
+}
+
+TEST(Views, ABoxIsOfTheObjectThatItOverlapsMost) {
+  const auto merged = merge_views(
+      {{0, 0, 100, 100, 0, 0.9f}, {35, 0, 135, 100, 0, 0.8f}, {20, 0, 120, 100, 0, 0.7f}}, {.iou = 0.95f}, 2);
+  ASSERT_EQ(merged.size(), 2u);
+  EXPECT_NEAR(merged[0].x1, (0.8f * 35 + 0.7f * 20) / 1.5f, 1e-4f)
+      << "of an IoU of 0.74, the other's is 0.67";
+  EXPECT_NEAR(merged[0].score, 0.75f, 1e-6f);
+  EXPECT_NEAR(merged[1].x1, 0, 1e-4f);
+  EXPECT_NEAR(merged[1].score, 0.45f, 1e-6f);
 }
 
 }  // namespace

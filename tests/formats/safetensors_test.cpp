@@ -108,6 +108,31 @@ TEST(Safetensors, ReadsHalfPrecision) {
   EXPECT_EQ(values[4], 65504.0f);
 }
 
+// Such tensors are not ours, but a file may have them beside ours.
+TEST(Safetensors, KnowsTheSizeOfEveryType) {
+  for (const auto& [type, bytes] : {std::pair("F64", 8),
+                                    {"F32", 4},
+                                    {"F16", 2},
+                                    {"BF16", 2},
+                                    {"I64", 8},
+                                    {"I32", 4},
+                                    {"I16", 2},
+                                    {"I8", 1},
+                                    {"U64", 8},
+                                    {"U32", 4},
+                                    {"U16", 2},
+                                    {"U8", 1},
+                                    {"BOOL", 1},
+                                    {"F8_E4M3", 1},
+                                    {"F8_E5M2", 1}}) {
+    const std::string header = R"({"a":{"dtype":")" + std::string(type) +
+                               R"(","shape":[3],"data_offsets":[0,)" + std::to_string(3 * bytes) + "]}}";
+    const SafetensorsReader reader(write_raw("types.safetensors", header, static_cast<size_t>(3 * bytes)));
+    EXPECT_EQ(reader.tensors().at("a").type, type);
+    EXPECT_EQ(reader.tensors().at("a").count(), 3u);
+  }
+}
+
 TEST(Safetensors, RefusesAFileThatIsCutShortAnywhere) {
   const std::vector<float> a(100, 1.0f);
   const fs::path whole = temporary("whole.safetensors"), cut = temporary("cut.safetensors");

@@ -45,6 +45,7 @@ TEST(Weights, HoldEverythingThatDetectionNeeds) {
   saved.classes = {"naïve", "b \"quoted\""};
   saved.size = 96;
   saved.letterbox = true;
+  saved.resize = Resize::darknet;
   saved.training = {{"epoch", "3"}};
   const fs::path file = temporary("whole.safetensors");
   save_weights(file, saved);
@@ -52,10 +53,24 @@ TEST(Weights, HoldEverythingThatDetectionNeeds) {
   EXPECT_EQ(trained.classes, (std::vector<std::string>{"naïve", "b \"quoted\""}));
   EXPECT_EQ(trained.size, 96);
   EXPECT_TRUE(trained.letterbox);
+  EXPECT_EQ(trained.resize, Resize::darknet);
   EXPECT_EQ(trained.training.at("epoch"), "3");
   EXPECT_EQ(trained.model.layers.size(), saved.model.layers.size());
   EXPECT_EQ(trained.model.classes, 2);
   EXPECT_EQ(trained.values, saved.values);
+}
+
+// Files of every version so far have these names: another one would shut them all out.
+TEST(Weights, NameTheirMetadataAsTheyAlwaysDid) {
+  const fs::path file = temporary("names.safetensors");
+  save_weights(file, numbered_model());
+  const SafetensorsReader reader(file);
+  std::vector<std::string> names;
+  for (const auto& [name, text] : reader.metadata()) names.push_back(name);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"classes", "format", "format_version", "input", "model", "training"}));
+  EXPECT_EQ(reader.metadata("format"), "brightnet weights");
+  EXPECT_EQ(reader.metadata("format_version"), "1");
 }
 
 TEST(Weights, InFp16TakeHalfTheBytesAndHoldEverythingElseAsItIs) {

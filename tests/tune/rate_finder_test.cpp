@@ -29,6 +29,8 @@ TEST(RateFinder, FindsWhereASmallNetworkLearnsAndWhereItDiverges) {
   ASSERT_GT(points.size(), 20u);
   ASSERT_LT(points.size(), 200u) << "a rate of 10000 diverges";
   EXPECT_TRUE(has_diverged(points));
+  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(points[i].loss, 1) << "over the first loss of the same batch";
+  EXPECT_NE(points[8].loss, 1) << "the first batch's second turn";
   EXPECT_NEAR(points[10].rate / points[9].rate, std::pow(1e7, 1 / 199.0), 1e-9);
   const auto found = suggest_rate(points);
   ASSERT_TRUE(found);
@@ -58,6 +60,13 @@ TEST(RateFinder, LosesAndLeavesNothing) {
   for (size_t i = 0; i < points.size(); ++i) EXPECT_EQ(points[i].loss, same[i].loss) << i;
 }
 
+TEST(RateFinder, SweepsFromHardlyAnyToFarTooMuch) {
+  const RateSweep sweep;
+  EXPECT_EQ(sweep.low, 1e-6);
+  EXPECT_EQ(sweep.high, 1);
+  EXPECT_EQ(sweep.steps, 150);
+}
+
 TEST(RateFinder, StopsWhenAskedTo) {
   const SmallRun run;
   Preparation prepared = prepare_sweep(request_of(run), "cpu");
@@ -70,6 +79,16 @@ TEST(RateFinder, WritesATableOfEveryStepAndAPlot) {
   std::vector<RatePoint> points{{1e-3, 20}, {1e-2, 10}, {1e-1, INFINITY}};
   smooth_losses(points);
   EXPECT_EQ(rates_csv(points), "rate,loss,smoothed\n0.001,20,20\n0.01,10,13.8865\n0.1,inf,inf\n");
+  EXPECT_EQ(rates_table(points, 3),
+            "      rate        loss    smoothed\n"
+            "     0.001          20          20\n"
+            "      0.01          10       13.89\n"
+            "       0.1         inf         inf\n");
+  const std::vector<RatePoint> many(30, {1e-3, 20, 20});
+  for (const auto& [rows, lines] : {std::pair(15, 16), {30, 31}, {100, 31}}) {
+    const std::string table = rates_table(many, rows);
+    EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), lines) << rows;
+  }
   EXPECT_FALSE(plot_rates(points, RateSuggestion{0.003, 0.01}).empty());
   EXPECT_FALSE(plot_rates({}, std::nullopt).empty());
 }

@@ -68,6 +68,14 @@ TEST(RateSweep, SuggestsNothingWhereTheLossNeverFalls) {
   EXPECT_FALSE(suggest_rate({}));
 }
 
+TEST(RateSweep, SuggestsSomethingFromAFallByATenthOn) {
+  const auto falls_to = [](double part) {
+    return suggest_rate(sweep([=](double x) { return x < -3 ? 20 : 20 * part; })).has_value();
+  };
+  EXPECT_TRUE(falls_to(0.88));
+  EXPECT_FALSE(falls_to(0.92));
+}
+
 TEST(RateSweep, EndsWhenTheLossIsNotFiniteOrFourTimesTheLeast) {
   auto points = sweep([](double) { return 5.0; });
   EXPECT_FALSE(has_diverged(points));
@@ -84,6 +92,7 @@ TEST(RateSweep, EndsWhenTheLossIsNotFiniteOrFourTimesTheLeast) {
   EXPECT_GT(more, 3) << "one bad batch is no divergence";
   EXPECT_LT(more, 15);
   EXPECT_GT(points.back().smoothed, 20);
+  EXPECT_LE(points[points.size() - 2].smoothed, 20) << "not before";
 }
 
 }  // namespace

@@ -52,6 +52,18 @@ TEST(SearchReport, SortsTheTrialsAndNamesWhatDiffers) {
             std::string::npos);
 }
 
+TEST(SearchReport, TheAnswerInJsonHasEveryTrial) {
+  const SearchSetup setup = setup_of({"optimizer.rate", "augment.mosaic"}, {0.01, 0.5});
+  const std::vector<Trial> trials{{0, -1, {0.01, 0.5}, 0.3, 61, ""}, {1, 0, {0.02, 0.25}, 0.4, 5, "no"}};
+  const Json json = to_json(setup, trials, "out/config.yaml");
+  EXPECT_EQ(json["best"], 1);
+  EXPECT_EQ(json["score"], 0.4);
+  EXPECT_EQ(json["config"], "out/config.yaml");
+  EXPECT_EQ(json["trials"][1].dump(), R"({"trial":1,"parent":0,"score":0.4,"seconds":5.0,"failure":"no",)"
+                                      R"("values":{"optimizer.rate":0.02,"augment.mosaic":0.25}})");
+  EXPECT_EQ(to_json(setup, {}, "")["best"], -1);
+}
+
 TEST(SearchReport, TheBestConfigurationIsTheUsersWithItsValues) {
   const SmallRun run;
   const std::vector<std::string> assignments{"train.epochs=7", "augment.mosaic=0.5", "name=\"1 of 2: a\""};

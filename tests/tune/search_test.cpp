@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <thread>
 
@@ -267,6 +268,14 @@ TEST_F(SearchOf, RefusesTheFolderOfAnotherSearch) {
   SearchPlan other = setup_.plan;
   other.trials = 9;
   EXPECT_EQ(refusal(other, "size: 64\n"), "") << "more trials are the same search";
+  for (const auto& [key, change] : std::map<std::string, std::function<void(SearchPlan&)>>{
+           {"keys", [](SearchPlan& plan) { plan.keys.pop_back(); }},
+           {"minutes", [](SearchPlan& plan) { plan.minutes = 3; }},
+           {"epochs", [](SearchPlan& plan) { plan.epochs = 3; }}}) {
+    SearchPlan changed = setup_.plan;
+    change(changed);
+    EXPECT_NE(refusal(changed, "size: 64\n").find("its " + key + " are"), std::string::npos) << key;
+  }
   other.seed = 4;
   EXPECT_NE(refusal(other, "size: 64\n").find("seed"), std::string::npos);
   EXPECT_NE(refusal(setup_.plan, "size: 96\n").find("'size: 64', not 'size: 96'"), std::string::npos)
@@ -294,6 +303,48 @@ TEST_F(SearchOf, NamesItsDataSetToEveryTrialAndWhenItIsResumed) {
   const auto option = std::find(words.begin(), words.end(), "--data");
   ASSERT_NE(option, words.end());
   EXPECT_EQ(*(option + 1), setup_.plan.data);
+}
+
+TEST_F(SearchOf, IsResumedAsItWasPlanned) {
+  setup_.plan.minutes = 1.5;
+  setup_.plan.epochs = 0;
+  SearchFolder(folder_ / "out", setup_.plan, "");
+  const SearchPlan plan = read_plan(folder_ / "out");
+  EXPECT_EQ(plan.config, "run.yaml");
+  EXPECT_EQ(plan.keys, setup_.plan.keys);
+  EXPECT_EQ(plan.minutes, 1.5);
+  EXPECT_EQ(plan.epochs, 0);
+  EXPECT_EQ(plan.seed, 3u);
+  EXPECT_EQ(plan.trials, 6);
+  const auto words = trial_command(setup_, {.values = setup_.configured}, "run", "cpu");
+  EXPECT_EQ(std::count(words.begin(), words.end(), "--set=train.minutes=1.5"), 1);
+  for (const std::string& word : words) EXPECT_EQ(word.find("train.epochs"), std::string::npos) << word;
+}
+
+TEST_F(SearchOf, ExpectsTheTrialsThatAreLeftToTakeAsLongAsThoseBefore) {
+  const SearchFolder folder = open();
+  EXPECT_LT(Search(setup_, folder).seconds_left(), 0) << "nobody knows";
+  write_trials(folder.table(), setup_.keys,
+               {{0, -1, setup_.configured, 0.3, 10, ""}, {1, 0, {0.02, 0.5}, 0.2, 20, ""}});
+  EXPECT_DOUBLE_EQ(Search(setup_, folder).seconds_left(), 4 * 15);
+  setup_.devices = {"cpu", "cpu"};
+  EXPECT_DOUBLE_EQ(Search(setup_, folder).seconds_left(), 4 * 15 / 2.0) << "two at a time";
+  setup_.plan.trials = 1;
+  EXPECT_EQ(Search(setup_, folder).seconds_left(), 0);
+}
+
+TEST(SearchPlan, HasThirtyTrialsAsLongAsTheConfigurationSays) {
+  EXPECT_EQ(SearchPlan().trials, 30);
+  EXPECT_EQ(SearchPlan().minutes, 0);
+  EXPECT_EQ(SearchPlan().epochs, 0);
+}
+
+TEST(BestTrial, IsTheFirstOfTheHighestScoreAboveZero) {
+  EXPECT_EQ(best_of({}), nullptr);
+  const std::vector<Trial> failed{{0, -1, {}, 0, 1, "it failed"}};
+  EXPECT_EQ(best_of(failed), nullptr);
+  const std::vector<Trial> trials{{3, 0, {}, 0.4, 1, ""}, {1, 0, {}, 0.4, 1, ""}, {2, 0, {}, 0.3, 1, ""}};
+  EXPECT_EQ(best_of(trials)->number, 1);
 }
 
 TEST_F(SearchOf, RefusesATableThatIsNotItsOwn) {

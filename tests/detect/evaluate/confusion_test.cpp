@@ -59,5 +59,14 @@ TEST(Confusion, LeavesCrowdsOut) {
   EXPECT_EQ(matrix.counts, (std::vector<int64_t>{0, 0, 0, 0, 0, 1, 0, 0, 0}));
 }
 
+TEST(Confusion, CountsAMatchFromAnIouOfOneHalfOn) {
+  const std::vector<Annotation> truths{truth(0, 0, 10, 10, 0)};
+  for (const auto& [height, matches] : {std::pair(5.0f, 1), {4.9f, 0}}) {
+    ConfusionMatrix matrix(1);
+    matrix.add(std::vector<ScoredBox>{{0, 0, 10, height, 0, 0.25f}}, truths);
+    EXPECT_EQ(matrix.at(0, 0), matches) << height;
+  }
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -174,6 +174,21 @@ TEST(Metrics, EqualPycocotoolsOnAHardFixture) {
       {"AR1", m.AR1}, {"AR10", m.AR10}, {"AR", m.AR},     {"ARs", m.ARs}, {"ARm", m.ARm}, {"ARl", m.ARl}};
   for (const auto& [name, value] : totals)
     EXPECT_NEAR(value, fixture.expected[name].get<double>(), 1e-9) << name;
+  int64_t truths = 0, detections = 0;
+  for (const EvaluatedImage& image : fixture.images) {
+    for (const Annotation& object : image.truths) truths += !object.crowd;
+    detections += std::ssize(image.detections);
+  }
+  EXPECT_EQ(m.truths, truths);
+  EXPECT_EQ(m.detections, detections);
+  EXPECT_EQ(m.images, std::ssize(fixture.images));
+  for (size_t i = 0; i < m.curve.size(); ++i) {
+    double sum = 0, classes = 0;
+    for (const ClassMetrics& c : m.per_class) {
+      if (c.truths > 0) sum += c.curve[i], ++classes;
+    }
+    EXPECT_NEAR(m.curve[i], sum / classes, 1e-12) << i;
+  }
   ASSERT_EQ(m.per_class.size(), fixture.classes.size());
   for (size_t c = 0; c < fixture.classes.size(); ++c) {
     const nlohmann::json& expected = fixture.expected["per_class"][c];
@@ -361,6 +376,21 @@ TEST(Metrics, OperateWhereTheMeanF1OfAllClassesIsBest) {
   EXPECT_NEAR(metrics.best.precision, best.precision, 1e-12);
   EXPECT_NEAR(metrics.best.recall, best.recall, 1e-12);
   EXPECT_EQ(metrics.best.score, best.score);
+}
+
+// One of one with two truths, or two of four: 2 · 1 / (1 + 2) = 2 · 2 / (4 + 2).
+TEST(Metrics, OfEqualF1TheHigherScoreIsBest) {
+  DetectionEvaluator evaluator({"a"});
+  evaluator.add(1,
+                std::vector<ScoredBox>{{0, 0, 10, 10, 0, 0.9f},
+                                       {60, 0, 70, 10, 0, 0.8f},
+                                       {80, 0, 90, 10, 0, 0.7f},
+                                       {20, 0, 30, 10, 0, 0.6f}},
+                std::vector<Annotation>{true_box(0, 0, 10, 10), true_box(20, 0, 30, 10)});
+  const Metrics metrics = evaluator.finish();
+  EXPECT_FLOAT_EQ(metrics.per_class[0].best.score, 0.9f);
+  EXPECT_DOUBLE_EQ(metrics.per_class[0].best.precision, 1);
+  EXPECT_NEAR(metrics.best.score, 0.9, 1e-6);
 }
 
 }  // namespace

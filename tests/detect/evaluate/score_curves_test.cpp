@@ -103,5 +103,15 @@ TEST(ScoreCurves, HaveTheBestPointAsTheirMeanThoughAClassHasNoDetection) {
   EXPECT_NEAR(recall, best.recall, 1e-6);
 }
 
+TEST(ScoreCurves, F1IsTheHarmonicMeanOfPrecisionAndRecall) {
+  ScoreCurves curves;
+  curves.precision[7] = 0.5f;
+  curves.recall[7] = 0.25f;
+  EXPECT_NEAR(curves.f1(7), 1 / 3.0, 1e-9);
+  EXPECT_EQ(curves.f1(8), 0) << "of nothing";
+  EXPECT_EQ(ScoreCurves::score(200), 1);
+  EXPECT_EQ(ScoreCurves::score(50), 0.25);
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -39,6 +39,8 @@ TEST(Verdicts, AThresholdDecidesWhatIsAMatch) {
   const std::vector<ScoredBox> boxes{found(5, 0, 0.9f)};  // an IoU of 1/3
   EXPECT_EQ(judge(boxes, truths, {.score = 0.25f, .iou = 0.3f}).detections[0], Verdict::correct);
   EXPECT_EQ(judge(boxes, truths, {.score = 0.25f, .iou = 0.35f}).detections[0], Verdict::false_alarm);
+  const std::vector<ScoredBox> half{{0, 0, 10, 5, 0, 0.25f}};  // an IoU of 1/2, exactly
+  EXPECT_EQ(judge(half, truths, {.score = 0.25f, .iou = 0.5f}).detections[0], Verdict::correct);
   EXPECT_EQ(judge({}, {}, {}).badness({}), 0);
 }
 

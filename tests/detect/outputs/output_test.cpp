@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "detect/detections_json.h"
+#include "detect/outputs/open_outputs.h"
 #include "tests/logged.h"
 
 namespace brightnet {
@@ -217,6 +218,9 @@ TEST_F(Outputs, CropsLieByClassAndStayInsideTheImage) {
   EXPECT_EQ(first.size(), cv::Size(60, 30));
   EXPECT_NEAR(first.at<cv::Vec3b>(5, 5)[2], 200, 4);  // red stays red, and undrawn
   EXPECT_EQ(cv::imread((folder_ / "crops/dog/a_2.jpg").string()).size(), cv::Size(50, 50));
+  crop_output(folder_ / "crops", names_)->add(image("b.jpg", {{20.4f, 10.6f, 80.3f, 40.2f, 0, 0.9f}}));
+  EXPECT_EQ(cv::imread((folder_ / "crops/dog/b_1.jpg").string()).size(), cv::Size(61, 31))
+      << "every pixel that the box touches";
 }
 
 /// Counts what is flushed to the disk, while one of these lives.
@@ -260,19 +264,31 @@ TEST_F(Outputs, PicturesAreDrawnOnACopyAndClipsBecomeVideos) {
   const FoundObjects still = image("a.PNG", {{20, 10, 80, 40, 1, 0.9f}});
   output->add(still);
   EXPECT_EQ(still.frame.image.at<cv::Vec3b>(10, 50), cv::Vec3b(200, 40, 10));
-  EXPECT_EQ(cv::imread((folder_ / "a.png").string()).size(), cv::Size(200, 100));
+  const cv::Mat drawn = cv::imread((folder_ / "a.png").string());
+  EXPECT_EQ(drawn.size(), cv::Size(200, 100));
+  EXPECT_EQ(drawn.at<cv::Vec3b>(80, 150), cv::Vec3b(10, 40, 200)) << "red stays red";
+  EXPECT_GT(cv::norm(drawn, cv::Mat(drawn.size(), CV_8UC3, cv::Scalar(10, 40, 200)), cv::NORM_INF), 20);
 
   const auto one = std::make_shared<Clip>(Clip{"one", 10}), two = std::make_shared<Clip>(Clip{"two", 5});
-  for (int i = 0; i < 4; ++i) output->add(frame(one, i));
+  for (int i = 0; i < 3; ++i) output->add(frame(one, i));
+  FoundObjects smaller = frame(one, 3);  // as a stream may go on
+  smaller.frame.image = cv::Mat(50, 100, CV_8UC3, cv::Scalar(200, 40, 10));
+  smaller.boxes = {};
+  output->add(smaller);
   for (int i = 0; i < 3; ++i) output->add(frame(two, i));
   output->finish();
-  for (const auto& [name, frames] : {std::pair("one", 4), std::pair("two", 3)}) {
+  for (const auto& [name, frames, rate] : {std::tuple("one", 4, 10), {"two", 3, 5}}) {
     const bool mpeg4 = fs::exists(folder_ / (std::string(name) + ".mp4"));
     cv::VideoCapture video((folder_ / (std::string(name) + (mpeg4 ? ".mp4" : ".avi"))).string());
     cv::Mat picture;
     int read = 0;
-    while (video.read(picture)) ++read;
+    for (; video.read(picture); ++read) {
+      const auto pixel = picture.at<cv::Vec3b>(90, 150);
+      EXPECT_NEAR(pixel[2], 200, 25) << "red stays red";
+      EXPECT_NEAR(pixel[0], 10, 25);
+    }
     EXPECT_EQ(read, frames) << name;
+    EXPECT_NEAR(video.get(cv::CAP_PROP_FPS), rate, 0.6 * rate) << name;  // by the codec, a frame more or less
     EXPECT_EQ(video.get(cv::CAP_PROP_FRAME_WIDTH), 200);
   }
 }
@@ -318,6 +334,82 @@ TEST_F(Outputs, AnEmptyAnswerIsAnAnswerAndMayBeReplaced) {
   EXPECT_NO_THROW(answer());
   write_atomically(file, std::string("[\n]\nmine"));
   EXPECT_THROW(answer(), InputError);
+}
+
+TEST_F(Outputs, PicturesHaveTheStyleAskedForAndTheImagesOwnKind) {
+  const cv::Mat plain(100, 200, CV_8UC3, cv::Scalar(10, 40, 200));
+  const auto changed = [&](const BoxStyle& style) {
+    picture_output(folder_, names_, style)->add(image("a.png", {{60, 40, 140, 90, 0, 0.9f}}));
+    cv::Mat difference;
+    cv::absdiff(cv::imread((folder_ / "a.png").string()), plain, difference);
+    return cv::countNonZero(difference.reshape(1));
+  };
+  const int thin = changed({.line_width = 1, .labels = false});
+  EXPECT_GT(thin, 0);
+  EXPECT_GT(changed({.line_width = 4, .labels = false}), thin);
+  EXPECT_GT(changed({.line_width = 1, .labels = true}), thin);
+  for (const char* file : {"b.webp", "c.JPEG", "d.bmp"})
+    picture_output(folder_, names_)->add(image(file, {}));
+  for (const char* file : {"b.jpg", "c.jpeg", "d.bmp"}) EXPECT_TRUE(fs::exists(folder_ / file)) << file;
+}
+
+TEST_F(Outputs, OnlyDarknetsAnswerHasBoxesBeyondTheImage) {
+  FoundObjects found = image("a.jpg", {{0, 10, 80, 40, 1, 0.5f}});
+  found.uncut[0].x1 = -20;
+  const auto answer = [&](std::unique_ptr<DetectionOutput> output, const std::string& file) {
+    return written(*output, {found}, file);
+  };
+  const std::string own = answer(json_output((folder_ / "a.json").string(), names_), "a.json");
+  EXPECT_NE(own.find(R"("box":[0.0,10.0,80.0,40.0])"), std::string::npos) << own;
+  const std::string coco =
+      answer(coco_json_output((folder_ / "c.json").string(), CocoIds(Files{}, names_)), "c.json");
+  EXPECT_NE(coco.find(R"("bbox":[0.0,10.0,80.0,30.0])"), std::string::npos) << coco;
+  text_label_output(folder_, false)->add(found);
+  EXPECT_EQ(read_file(folder_ / "a.txt"), "1 0.200000 0.250000 0.400000 0.300000\n");
+}
+
+TEST_F(Outputs, PicturesAreWrittenWhereNothingElseIsAskedForOrAFolderIsNamed) {
+  EXPECT_TRUE(writes_pictures({}));
+  EXPECT_FALSE(writes_pictures({.no_save = true}));
+  EXPECT_FALSE(writes_pictures({.out = "found", .no_save = true}));
+  EXPECT_EQ(pictures_folder({}), fs::path("runs/detect"));
+  EXPECT_EQ(pictures_folder({.out = "found"}), fs::path("found"));
+  std::vector<DetectionOptions> others(5);
+  others[0].json = "-";
+  others[1].coco_json = "a.json";
+  others[2].darknet_json = "a.json";
+  others[3].txt = "labels";
+  others[4].save_crops = true;
+  for (DetectionOptions& other : others) {
+    EXPECT_FALSE(writes_pictures(other));
+    other.out = "found";
+    EXPECT_TRUE(writes_pictures(other));
+  }
+  EXPECT_TRUE(box_style({}).labels);
+  EXPECT_FALSE(box_style({.hide_labels = true}).labels);
+  EXPECT_EQ(box_style({.line_width = 3}).line_width, 3);
+}
+
+TEST_F(Outputs, OptionsThatAreNotGivenAreThoseOfTheManual) {
+  const DetectionOptions options;
+  EXPECT_EQ(options.confidence, 0.25f);
+  EXPECT_EQ(options.nms, 0.45f);
+  EXPECT_EQ(options.every, 1);
+  EXPECT_EQ(options.frames, 0);
+  EXPECT_EQ(options.max_objects, 0);
+  EXPECT_FALSE(options.class_agnostic || options.rect || options.show || options.scores || options.save_conf);
+}
+
+TEST_F(Outputs, OptionsWithoutEffectAreRefused) {
+  EXPECT_THROW(refuse_idle_outputs({.save_conf = true}), InputError);
+  EXPECT_NO_THROW(refuse_idle_outputs({.txt = "labels", .save_conf = true}));
+  EXPECT_THROW(refuse_idle_outputs({.no_save = true, .line_width = 2}), InputError);
+  EXPECT_THROW(refuse_idle_outputs({.no_save = true, .hide_labels = true}), InputError);
+  EXPECT_NO_THROW(refuse_idle_outputs({.no_save = true, .hide_labels = true, .show = true}));
+  EXPECT_THROW(refuse_idle_outputs({.coco_ids = "instances.json"}), InputError);
+  EXPECT_NO_THROW(refuse_idle_outputs({.coco_json = "a.json", .coco_ids = "instances.json"}));
+  EXPECT_THROW(refuse_idle_outputs({.out = "found", .no_save = true}), InputError);
+  EXPECT_NO_THROW(refuse_idle_outputs({.out = "found", .save_crops = true, .no_save = true}));
 }
 
 }  // namespace

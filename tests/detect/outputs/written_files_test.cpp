@@ -101,5 +101,18 @@ TEST_F(WrittenFilesOf, AFolderThatIsItselfALinkAreFound) {
   EXPECT_FALSE(fs::exists(folder_ / "old.png"));
 }
 
+TEST_F(WrittenFilesOf, AFolderAreKeptWhenTheyAreWrittenAgainOrWereChanged) {
+  list({"old.png", "sub/old.png", "changed.png"});
+  write_atomically(folder_ / "changed.png", "a user's own");
+  WrittenFiles files(folder_, "--plots", "eval");
+  files.write("old.png", [](const fs::path& file) { write_atomically(file, "another picture"); });
+  files.remove_the_rest();
+  EXPECT_EQ(read_file(folder_ / "old.png"), "another picture");
+  EXPECT_EQ(read_file(folder_ / "changed.png"), "a user's own");
+  EXPECT_FALSE(fs::exists(folder_ / "sub/old.png"));
+  EXPECT_EQ(read_file(list_).find("sub/old.png"), std::string::npos) << "it is gone";
+  EXPECT_NO_THROW(WrittenFiles(folder_, "--plots", "eval").place("old.png"));
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -6,7 +6,9 @@
 
 #include "detect/inference.h"
 #include "detect/quantization/fold.h"
+#include "detect/quantization/sensitivity.h"
 #include "kernels/cpu/quantized_convolution.h"
+#include "tests/data/loader/taken_batches.h"
 #include "tests/detect/quantization/one_picture.h"
 #include "tests/layers/every_layer.h"
 
@@ -211,9 +213,40 @@ TEST(Quantization, QuantisedWeightsServeInFloatingPointToo) {
 
 TEST(Quantization, TheChosenMethodIsNotWorseThanMinMax) {
   const RealisticModel made = realistic_model(every_layer_model(), 64);
-  const Calibration calibration = calibrated(made);
+  int last = 0, steps = 0;
+  const Calibration calibration = calibrated(made, {.progress = [&](int done, int all) {
+                                               EXPECT_EQ(done, ++last);
+                                               steps = all;
+                                             }});
+  EXPECT_EQ(last, steps) << "the progress ends at its end";
   EXPECT_FALSE(calibration.ranges.empty());
   for (const RangeChoice& choice : calibration.ranges) EXPECT_LE(choice.error, choice.error_of_min_max);
+}
+
+// The range of pixels that are moved alone is known, and no method is tried for it.
+TEST(Quantization, ItsProgressEndsAtItsEndWhereAConvolutionReadsMovedPixels) {
+  const RealisticModel made = realistic_model(model_of(R"(
+name: pooled-image
+input: {size: 64, channels: 3}
+activation: leaky
+head: {anchors: [[8, 10], [14, 12]], scale_xy: 1.05}
+layers:
+  - max_pool: {size: 2, stride: 2}
+  - conv: {filters: 8, size: 3, stride: 2}
+  - conv: {filters: 16, size: 3, stride: 2}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)",
+                                                       3),
+                                              64);
+  int last = 0, steps = 0;
+  const Calibration calibration = calibrated(made, {.progress = [&](int done, int all) {
+                                               last = done;
+                                               steps = all;
+                                             }});
+  EXPECT_GT(last, 0);
+  EXPECT_EQ(last, steps);
+  EXPECT_EQ(calibration.quantized.model.quantization[0].output, image_range);
 }
 
 TEST(Quantization, AConcatsInputsShareARange) {
@@ -264,6 +297,84 @@ layers:
                                   logits(made.trained, made.image, Precision::fp32)),
               0.2);
   }
+}
+
+/// A scale may not be so small that the bias, in units of this scale and the input's, leaves 32 bits.
+TEST(Quantization, AScaleIsOfTheGreatestWeightOrOfTheBias) {
+  const auto backend = make_cpu_backend();
+  const RealisticModel made = realistic_model(every_layer_model(), 64);
+  TrainedModel folded = without_batch_norm(made.trained, *backend);
+  const ParameterEntry &weight = *folded.layout.find("conv1.weight"),
+                       &bias = *folded.layout.find("conv1.bias");
+  const size_t filter = weight.count / bias.count;
+  const auto set = [&](size_t channel, float weights, float of_bias) {
+    std::fill_n(folded.values.begin() + static_cast<long>(weight.offset + channel * filter), filter, weights);
+    folded.values[bias.offset + channel] = of_bias;
+  };
+  set(0, 0, 0);
+  set(1, 0.001f, -1000);
+  set(2, -0.5f, 1000);
+  const std::vector<float> scales = weight_scales(folded, 0, 0.01f);
+  ASSERT_EQ(scales.size(), bias.count);
+  EXPECT_EQ(scales[0], 1) << "of nothing";
+  EXPECT_FLOAT_EQ(scales[1], 1000 / (static_cast<float>(1 << 29) * 0.01f));
+  EXPECT_FLOAT_EQ(scales[2], 0.5f / 127);
+}
+
+TEST(Quantization, ItsImagesAreSpreadOverTheDataSet) {
+  const Dataset images = grey_dataset(test_folder(), 5);
+  for (const Resize resize : {Resize::antialiased, Resize::darknet}) {
+    const InputFit fit{.size = 32, .resize = resize};
+    const CalibrationInputs two(images, 2, fit, 0);
+    ASSERT_EQ(two.count(), 2);
+    const std::vector<float> first = two.values(0), second = two.values(1);
+    ASSERT_EQ(first.size(), 3u * 32 * 32);
+    for (const float value : first) ASSERT_NEAR(value, 10 / 255.0f, 1e-6f);
+    for (const float value : second) ASSERT_NEAR(value, 30 / 255.0f, 1e-6f) << "the third of five";
+    EXPECT_EQ(CalibrationInputs(images, 9, fit, 0).count(), 5);
+  }
+}
+
+// With an AP that is told: the second of the quantised layers costs two points, the third a tenth of one.
+TEST(Quantization, LayersThatLoseTooMuchStayInFloatingPoint) {
+  if (!cpu::has_int8_products()) GTEST_SKIP() << "this CPU does not sum 8-bit products exactly";
+  const RealisticModel made = realistic_model(every_layer_model(), 64);
+  const CalibrationInputs inputs = OnePicture(made).inputs(made);
+  const Calibration whole = calibrate(made.trained, inputs, {});
+  const auto is_quantized = [](const LayerQuantization& layer) { return !layer.weight_scales.empty(); };
+  std::vector<size_t> places;
+  for (size_t i = 0; i < whole.quantized.model.quantization.size(); ++i) {
+    if (is_quantized(whole.quantized.model.quantization[i])) places.push_back(i);
+  }
+  ASSERT_GT(places.size(), 3u);
+  const auto evaluate = [&](const Quantization& quantization) {
+    if (quantization.empty()) return 0.5;
+    return 0.5 - (is_quantized(quantization[places[1]]) ? 0.02 : 0) -
+           (is_quantized(quantization[places[2]]) ? 0.001 : 0);
+  };
+  const auto kept_with = [&](double max_loss) {
+    Calibration calibration = whole;
+    const Sensitivity found = keep_sensitive_layers(calibration, max_loss, inputs, evaluate);
+    EXPECT_EQ(found.AP_float, 0.5);
+    EXPECT_EQ(found.AP_quantized, evaluate(calibration.quantized.model.quantization));
+    EXPECT_GT(found.images_per_s_float, 0);
+    EXPECT_GT(found.images_per_s_quantized, 0);
+    EXPECT_EQ(found.layers.size(), places.size());
+    std::vector<size_t> kept;
+    for (size_t k = 0; k < found.layers.size(); ++k) {
+      const LayerQuantization& layer = calibration.quantized.model.quantization[places[k]];
+      EXPECT_EQ(found.layers[k].name, made.trained.model.layers[places[k]].name);
+      EXPECT_NEAR(found.layers[k].AP_lost, k == 1 ? 2 : k == 2 ? 0.1 : 0, 1e-9) << k;
+      EXPECT_EQ(found.layers[k].stays_float, !is_quantized(layer)) << k;
+      EXPECT_FALSE(found.layers[k].stays_float && layer.before_activation) << k;
+      if (found.layers[k].stays_float) kept.push_back(k);
+    }
+    return kept;
+  };
+  EXPECT_EQ(kept_with(3), std::vector<size_t>{});
+  const std::vector<size_t> some = kept_with(1);
+  EXPECT_TRUE(std::find(some.begin(), some.end(), 1u) != some.end()) << "whichever was the first";
+  EXPECT_EQ(kept_with(0), (std::vector<size_t>{1, 2})) << "the others lose nothing";
 }
 
 }  // namespace

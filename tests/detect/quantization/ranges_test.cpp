@@ -61,6 +61,9 @@ TEST(QuantizedRanges, MinMaxContainsAllValuesAndZeroIsExact) {
   EXPECT_EQ(range_between(2, 5, false).zero_point, 0);
   EXPECT_EQ(range_between(-5, -2, false).zero_point, 255);
   EXPECT_GT(range_between(0, 0, false).scale, 0);
+  EXPECT_FLOAT_EQ(range_between(-5, 2, true).scale, 5 / 127.0f) << "the greater magnitude";
+  EXPECT_FLOAT_EQ(range_between(-1, 3, false).scale, 4 / 255.0f);
+  EXPECT_EQ(range_between(-1, 3, false).zero_point, 64) << "63.75, rounded";
 }
 
 TEST(QuantizedRanges, PercentileLeavesOutATenThousandthAtEachEnd) {
@@ -178,6 +181,39 @@ TEST(QuantizedRanges, ATensorOfOneValueHasARange) {
   const Histogram zeros = histogram_of(std::vector<float>(10));
   for (const CalibrationMethod method : enum_values<CalibrationMethod>())
     EXPECT_GT(calibrated_range(zeros, method, false).scale, 0);
+}
+
+// What is chosen of negated values is what was chosen, negated: neither sign is the greater one by nature.
+TEST(QuantizedRanges, AreTheSameOfNegatedValues) {
+  const std::vector<float> values = activations();
+  for (const CalibrationMethod method :
+       {CalibrationMethod::min_max, CalibrationMethod::percentile, CalibrationMethod::squared_error}) {
+    const QuantizedRange range = calibrated_range(histogram_of(values), method, false);
+    std::vector<float> negated = values;
+    for (float& value : negated) value = -value;
+    const QuantizedRange other = calibrated_range(histogram_of(negated), method, false);
+    EXPECT_NEAR(other.least(), -range.most(), 0.1f * range.most()) << enum_name(method);
+    EXPECT_NEAR(other.most(), -range.least(), 0.1f * range.most()) << enum_name(method);
+  }
+}
+
+TEST(Histogram, CountsValuesInBinsOfEqualWidthFromTheLeastToTheGreatest) {
+  Histogram histogram;
+  histogram.widen(std::vector<float>{-1, 3});
+  histogram.widen(std::vector<float>{0.5f});
+  EXPECT_EQ(histogram.least(), -1);
+  EXPECT_EQ(histogram.most(), 3);
+  EXPECT_EQ(histogram.width(), 4.0f / Histogram::bins);
+  EXPECT_EQ(histogram.value(0), -1 + 2.0f / Histogram::bins) << "the middle of the first";
+  histogram.add(std::vector<float>{-1, 0, 3});
+  histogram.add(std::vector<float>{3});
+  const std::vector<double>& counts = histogram.counts();
+  EXPECT_EQ(counts[0], 1);
+  EXPECT_EQ(counts[Histogram::bins / 4], 1) << "of 0, a quarter of the way";
+  EXPECT_EQ(counts[Histogram::bins - 1], 2);
+  Histogram positive;
+  positive.widen(std::vector<float>{2, 5});
+  EXPECT_EQ(positive.least(), 0) << "0 is in every range";
 }
 
 }  // namespace

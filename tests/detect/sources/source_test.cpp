@@ -120,6 +120,9 @@ TEST_F(Sources, AVideosFramesAreNumberedAndCanBeThinnedOut) {
   EXPECT_FALSE(source->next(frame));
   EXPECT_FALSE(source->next(frame));
   EXPECT_EQ(clip->frames_per_second, 10);
+  const auto thinned = open_source((folder_ / "clip.avi").string(), {.every = 2});
+  ASSERT_TRUE(thinned->next(frame));
+  EXPECT_EQ(frame.clip->frames_per_second, 5) << "of those handed out";
 
   EXPECT_EQ(names("clip.avi", {.frames = 2}), (Names{"clip_000000", "clip_000001"}));
   EXPECT_EQ(names("clip.avi", {.frames = 0, .every = 3}),
@@ -186,6 +189,8 @@ TEST_F(Sources, AStreamThatEndsByItselfIsReportedOnce) {
     EXPECT_EQ(std::count(warning.begin(), warning.end(), '\n'), 1) << warning;
   }
   EXPECT_EQ(said(address, {.frames = 3}), "") << "as many as were asked for";
+  EXPECT_EQ(open_source(address)->count(), -1) << "which nobody knows";
+  EXPECT_EQ(open_source(address, {.frames = 3})->count(), 3);
   EXPECT_EQ(said(file.string(), {}), "") << "a file has an end";
   write_clip(folder_ / "clip.avi", 3);
   EXPECT_EQ(said("file://" + fs::absolute(folder_ / "clip.avi").string(), {}), "")

@@ -46,6 +46,23 @@ TEST(DarknetImport, CarriesAHeadsSettingsOver) {
   EXPECT_FLOAT_EQ(yolo.nms_beta, 0.6f) << "and its exponent is not beta_nms";
 }
 
+TEST(DarknetImport, ReadsEveryKindOfSuppressionAndWritesItBack) {
+  for (const auto& [kind, expected, beta] : {std::tuple("diounms", NmsKind::diou, 0.8f),
+                                             {"greedynms", NmsKind::diou, 0.6f},
+                                             {"default", NmsKind::greedy, 0.0f}}) {
+    const std::string cfg = with(small_cfg, "nms_kind=greedynms", std::string("nms_kind=") + kind);
+    const Model model = import_darknet_text(cfg, "small.cfg").model;
+    const Model again = import_darknet_text(write_darknet_cfg(model), "again.cfg").model;
+    for (const Model* one : {&model, &again}) {
+      const YoloAttributes& yolo = head_of(*one);
+      EXPECT_EQ(yolo.nms, expected) << kind;
+      if (expected == NmsKind::diou) {
+        EXPECT_FLOAT_EQ(yolo.nms_beta, beta) << kind;
+      }
+    }
+  }
+}
+
 TEST(DarknetImport, HasDarknetsDefaultsForWhatAHeadDoesNotSay) {
   std::string bare = small_cfg.substr(0, small_cfg.find("jitter=")) + "new_coords=1\n";
   const YoloAttributes yolo = head_of(import_darknet_text(bare, "small.cfg").model);
@@ -283,6 +300,18 @@ TEST(DarknetImport, ReadsGroupsAndSqueezeAndExcitation) {
   EXPECT_NE(refusal("from=-4", "from=-4\nscale_wh=1").find("scale_wh=1"), std::string::npos);
   EXPECT_NE(refusal("[avgpool]", "[maxpool]\nstride=2").find("one for each channel"), std::string::npos);
   EXPECT_NE(refusal("[scale_channels]\nfrom=-4", "[upsample]").find("one pixel"), std::string::npos);
+}
+
+TEST(DarknetImport, HasDarknetsDefaultsForWhatALayerDoesNotSay) {
+  const std::string body =
+      with(two_convolutions, "pad=1\ngroups=4", "padding=1\ngroups=4") + "[maxpool]\nstride=2\n[upsample]\n";
+  const Model model = import_darknet_text(with_body(body), "small.cfg").model;
+  EXPECT_EQ(std::get<ConvAttributes>(model.layers[1].attributes).padding, 1) << "as it says itself";
+  EXPECT_EQ(std::get<ConvAttributes>(model.layers[1].attributes).stride, 1);
+  EXPECT_EQ(std::get<MaxPoolAttributes>(only_layer<MaxPoolAttributes>(model).attributes).size, 2)
+      << "the stride";
+  EXPECT_EQ(std::get<UpsampleAttributes>(only_layer<UpsampleAttributes>(model).attributes).factor, 2);
+  EXPECT_EQ(model.stride, 8);
 }
 
 TEST(DarknetImport, ReadsGroupsBeforeAHead) {

@@ -29,6 +29,14 @@ TEST(DarknetRecipe, MakesDarknetsSteps) {
   EXPECT_EQ(config.schedule.kind, ScheduleKind::steps);
   EXPECT_EQ(config.schedule.unit, ScheduleUnit::iterations);
   EXPECT_EQ(config.schedule.steps, (std::vector<float>{1600, 1800}));
+  EXPECT_EQ(config.schedule.scales, (std::vector<float>{0.1f, 0.1f}));
+  EXPECT_FLOAT_EQ(config.schedule.warmup.value(), 100);
+  EXPECT_FLOAT_EQ(config.schedule.power.value(), 4);
+  EXPECT_FLOAT_EQ(config.optimizer.momentum, 0.9f);
+  EXPECT_FLOAT_EQ(config.augment.jitter, 0.3f);
+  EXPECT_FLOAT_EQ(config.augment.flip, 0.5f);
+  EXPECT_FLOAT_EQ(config.augment.saturation, 1);
+  EXPECT_FLOAT_EQ(config.augment.exposure, 1);
   EXPECT_FLOAT_EQ(config.ema.decay, 0);
   EXPECT_EQ(config.train.patience, 0);
   EXPECT_TRUE(is_left_to(config.head.anchors, LeftTo::model));
@@ -49,6 +57,23 @@ TEST(DarknetRecipe, NamesTheScheduleOfEachPolicy) {
     const auto imported = import_darknet_text(with(small_cfg, steps, policy), "small.cfg");
     EXPECT_NE(imported.recipe_yaml.find(schedule), std::string::npos) << policy << imported.recipe_yaml;
   }
+}
+
+TEST(DarknetRecipe, TakesColoursMirroringAndTheLastRateOver) {
+  const std::string colours =
+      with(small_cfg, "mosaic=1", "saturation=0.5\nexposure=1.5\nhue=.1\nflip=0\nmixup=1");
+  const auto imported = import_darknet_text(
+      with(colours, "policy=steps\nsteps=1600,1800\nscales=.1,.1", "policy=sgdr\nlearning_rate_min=0.0002"),
+      "small.cfg");
+  RunConfig config;
+  read_config(YamlDocument::parse(imported.recipe_yaml, "recipe").root(), config);
+  EXPECT_FLOAT_EQ(config.augment.saturation, 2) << "a factor and its inverse are as likely";
+  EXPECT_FLOAT_EQ(config.augment.exposure, 1.5f);
+  EXPECT_FLOAT_EQ(config.augment.hue, 0.1f);
+  EXPECT_FLOAT_EQ(config.augment.flip, 0);
+  EXPECT_FLOAT_EQ(config.augment.mosaic, 0);
+  EXPECT_FLOAT_EQ(config.augment.mixup, 0.5f);
+  EXPECT_NEAR(config.schedule.final, 0.2, 1e-6) << "of learning_rate=0.001";
 }
 
 TEST(DarknetRecipe, FreezesWhatStopbackwardFreezes) {

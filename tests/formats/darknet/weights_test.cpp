@@ -1,5 +1,6 @@
 #include "formats/darknet/weights.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -149,6 +150,46 @@ TEST(DarknetWeights, MeanTheSameInEveryVersionOfTheHeader) {
     EXPECT_EQ(loaded.value("stem.shift", 0), numbered(0));
     EXPECT_EQ(loaded.value("predict2.bias", 0), numbered(whole(3) - predictions(3, 5)));
   }
+}
+
+TEST(DarknetWeights, OfVersionOneCountImagesIn64Bits) {
+  Loaded loaded(model_of(two_heads, 3));
+  File file(whole(3), 2, (uint64_t{1} << 40) + 7);
+  const int32_t version[] = {1, 0, 0};
+  std::memcpy(file.bytes.data(), version, sizeof version);
+  file.write();
+  const DarknetWeightsReport report = loaded.load(file.path);
+  EXPECT_EQ(report.header.seen, (uint64_t{1} << 40) + 7);
+  EXPECT_EQ(report.header.major, 1);
+  EXPECT_EQ(loaded.value("stem.shift", 0), numbered(0));
+}
+
+TEST(DarknetWeights, OfAnExportSayHowManyImagesTheNetworkHasSeen) {
+  const Loaded made(model_of(two_heads, 3));
+  TrainedModel trained{.model = made.model,
+                       .classes = {"a", "b b", "c"},
+                       .size = 64,
+                       .training = {{"images_seen", "5000000123"}},
+                       .layout = made.layout,
+                       .values = made.values};
+  const fs::path folder = fs::path(::testing::TempDir()) / "darknet_weights_seen";
+  const auto header_of = [&] {
+    const DarknetFiles files = export_darknet(folder, "net", trained, DarknetNumbers::kept);
+    EXPECT_EQ(read_file(files.names), "a\nb b\nc\n");
+    std::string bytes = read_file(files.weights).substr(0, 24);
+    std::pair<std::array<int32_t, 3>, uint64_t> header{};
+    std::memcpy(header.first.data(), bytes.data(), 12);
+    std::memcpy(&header.second, bytes.data() + 12, 8);
+    float first = 0;
+    std::memcpy(&first, bytes.data() + 20, 4);
+    EXPECT_EQ(first, -7.0f);
+    return header;
+  };
+  EXPECT_EQ(header_of().first, (std::array<int32_t, 3>{0, 2, 5}));
+  EXPECT_EQ(header_of().second, 5000000123u);
+  trained.training.clear();
+  EXPECT_EQ(header_of().second, 0u) << "it was trained here";
+  fs::remove_all(folder);
 }
 
 TEST(DarknetWeights, CutBehindALayerFillTheLayersBefore) {

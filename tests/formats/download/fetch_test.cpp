@@ -246,5 +246,23 @@ TEST(PublishedWeights, AreFoundByTheirNetworkOrTheirFile) {
   EXPECT_FALSE(find_published_weights("yolov5"));
 }
 
+TEST(PublishedWeights, AreRecognizedByTheirLengthAndTheirNameWhereNoHashIsKnown) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "recognized_weights";
+  fs::create_directories(folder);
+  const auto recognized = [&](const char* name, uint64_t bytes) {
+    const fs::path file = folder / name;
+    std::ofstream(file).close();
+    fs::resize_file(file, bytes);
+    return recognize_published_weights(file);
+  };
+  const auto known = recognized("yolov4-tiny.conv.29", 19789716);
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->file, "yolov4-tiny.conv.29");
+  EXPECT_FALSE(recognized("other.conv.29", 19789716));
+  EXPECT_FALSE(recognized("yolov4-tiny.conv.29", 19789717));
+  EXPECT_FALSE(recognize_published_weights(folder / "none"));
+  fs::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -1,6 +1,7 @@
 // ONNX files of quantised networks: what is rounded where. Every graph passes ONNX's checker and strict shape inference
 // when it is made; ONNX Runtime computes them in tests/end_to_end/onnx_runtime_test.cpp. OpenCV 4.6 is not asked: it reads
 // no per-channel DequantizeLinear.
+#include <cstring>
 #include <map>
 
 #include "detect/quantization/calibrate.h"
@@ -101,6 +102,9 @@ TEST(QuantizedOnnx, WhatIsConcatenatedOrPooledKeepsItsScale) {
 TEST(QuantizedOnnx, SymmetricValuesAreSignedWithoutAZeroPoint) {
   for (const bool symmetric : {false, true}) {
     const QuantizedGraph graph(shipped_model("yolov4-tiny", 3), symmetric);
+    float image = 0;
+    std::memcpy(&image, graph.scale("images/rounded").data(), sizeof image);
+    EXPECT_FLOAT_EQ(image, symmetric ? 1 / 127.0f : 1 / 255.0f) << "white is the greatest value";
     for (const auto* node : graph.all("QuantizeLinear")) {
       const auto& zero = graph.constant(node->input(2));
       EXPECT_EQ(zero.data_type(), symmetric ? onnx::TensorProto::INT8 : onnx::TensorProto::UINT8);
@@ -113,6 +117,55 @@ TEST(QuantizedOnnx, SymmetricValuesAreSignedWithoutAZeroPoint) {
 
 TEST(QuantizedOnnx, ANetworkOfEveryLayerIsValid) {
   EXPECT_GT(QuantizedGraph(every_layer_model()).all("QuantizeLinear").size(), 10u);
+}
+
+// OIHW in the file and OHWI in the network, with a scale for each output channel, the first axis of both.
+TEST(QuantizedOnnx, WeightsAndBiasesAreTheNetworksToHalfAStep) {
+  const QuantizedGraph graph(every_layer_model());
+  const TrainedModel& trained = graph.trained;
+  const auto scales_of = [&](const onnx::NodeProto& node) {
+    const std::string& bytes = graph.constant(node.input(1)).raw_data();
+    std::vector<float> scales(bytes.size() / sizeof(float));
+    std::memcpy(scales.data(), bytes.data(), bytes.size());
+    return scales;
+  };
+  int compared = 0;
+  for (const auto* conv : graph.all("Conv")) {
+    if (graph.op(conv->input(1)).empty()) continue;
+    ++compared;
+    const std::string layer = conv->name().substr(0, conv->name().rfind('/'));
+    const ParameterEntry &weight = *trained.layout.find(layer + ".weight"),
+                         &bias = *trained.layout.find(layer + ".bias");
+    const onnx::NodeProto &weights = *graph.maker(conv->input(1)), &biases = *graph.maker(conv->input(2));
+    for (const auto* node : {&weights, &biases}) {
+      ASSERT_EQ(node->attribute_size(), 1) << layer;
+      EXPECT_EQ(node->attribute(0).name(), "axis") << layer;
+      EXPECT_EQ(node->attribute(0).i(), 0) << layer;
+    }
+    const std::vector<float> scales = scales_of(weights), bias_scales = scales_of(biases);
+    const std::string& bytes = graph.constant(weights.input(0)).raw_data();
+    const std::string& sums = graph.constant(biases.input(0)).raw_data();
+    const auto area = static_cast<size_t>(weight.shape[1] * weight.shape[2]),
+               inputs = static_cast<size_t>(weight.shape[3]);
+    ASSERT_EQ(scales.size(), bias.count) << layer;
+    ASSERT_EQ(bytes.size(), weight.count) << layer;
+    for (size_t o = 0; o < scales.size(); ++o) {
+      for (size_t i = 0; i < inputs; ++i) {
+        for (size_t k = 0; k < area; ++k) {
+          const float theirs = scales[o] * static_cast<int8_t>(bytes[(o * inputs + i) * area + k]);
+          ASSERT_NEAR(theirs, trained.values[weight.offset + (o * area + k) * inputs + i], 0.501f * scales[o])
+              << layer;
+        }
+      }
+      int32_t sum = 0;
+      std::memcpy(&sum, sums.data() + o * sizeof sum, sizeof sum);
+      const float ours = trained.values[bias.offset + o];
+      ASSERT_NEAR(bias_scales[o] * static_cast<float>(sum), ours,
+                  0.501f * bias_scales[o] + 1e-6f * std::abs(ours))
+          << layer;
+    }
+  }
+  EXPECT_GT(compared, 10);
 }
 
 }  // namespace
