@@ -1,6 +1,7 @@
 #include "cli/restarts.h"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <sstream>
 #include <string_view>
@@ -9,7 +10,6 @@
 
 #include "core/error.h"
 #include "core/log.h"
-#include "core/text.h"
 
 namespace brightnet::cli {
 namespace {
@@ -72,8 +72,9 @@ int supervise(int restarts, int ranks, const SupervisedRun& run) {
 GpusLeft gpus_left(const std::string& device, int count, const std::vector<int>& working) {
   constexpr std::string_view numbered = "cuda:";
   if (device.starts_with(numbered)) {
-    const auto named = parse_integer<int>(std::string_view(device).substr(numbered.size()));
-    const bool works = named && std::find(working.begin(), working.end(), *named) != working.end();
+    int named = -1;
+    std::from_chars(device.data() + numbered.size(), device.data() + device.size(), named);
+    const bool works = std::find(working.begin(), working.end(), named) != working.end();
     return {.most_ranks = works ? std::numeric_limits<int>::max() : 0};
   }
   const auto left = static_cast<int>(working.size());

@@ -87,7 +87,7 @@ TEST(Canvas, LinesDotsAndFramesLieWhereTheyAreDrawn) {
   };
   Canvas line(100, 80), dot(100, 80), frame(100, 80), path(100, 80);
   line.line({10, 20}, {60, 20}, black_ink, 4);
-  expect_ink(line, {9, 18, 52, 4});
+  expect_ink(line, {8, 18, 54, 4});  // its ends are round
   dot.dot({40, 30}, 12, black_ink);
   expect_ink(dot, {28, 18, 24, 24});
   EXPECT_FALSE(is_white_at(dot, 40, 30));

@@ -99,9 +99,11 @@ TEST(StoredFile, HardLinksHaveTheBytesOfTheFileThatWasPackedFirst) {
 
 TEST(StoredFile, AnImageInAnArchiveIsReadAsOutsideOfIt) {
   const DatasetFolder folder;
+  folder.image("in/a.jpg", 40, 30);
+  folder.image("in/b.png", 40, 30);
+  const fs::path archive = packed(folder, "--format=ustar");
   for (const std::string name : {"in/a.jpg", "in/b.png"}) {
-    folder.image(name, 40, 30);
-    const fs::path loose = folder.root() / name, stored = packed(folder, "--format=ustar") / name;
+    const fs::path loose = folder.root() / name, stored = archive / name;
     const auto same = [](const cv::Mat& a, const cv::Mat& b) {
       return a.size() == b.size() && cv::norm(a, b, cv::NORM_INF) == 0;
     };
