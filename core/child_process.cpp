@@ -1,6 +1,7 @@
 #include "core/child_process.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <string_view>
 #include <system_error>
@@ -22,6 +23,14 @@ void replace_stream(int stream, const char* file, int flags) {
   if (opened > STDERR_FILENO) ::close(opened);
 }
 
+/// As the new program will have it. Until then a signal that was held back would reach this one's handlers, and be lost.
+void forget_handlers() {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction now {};
+    if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) ::signal(signal, SIG_DFL);
+  }
+}
+
 [[noreturn]] void become(const std::vector<char*>& words, const sigset_t& signals,
                          const std::filesystem::path& output) {
   ::setpgid(0, 0);
@@ -31,6 +40,7 @@ void replace_stream(int stream, const char* file, int flags) {
     replace_stream(STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
     ::dup2(STDOUT_FILENO, STDERR_FILENO);
   }
+  forget_handlers();
   ::sigprocmask(SIG_SETMASK, &signals, nullptr);
   ::execvp(words[0], words.data());
   ::_exit(127);

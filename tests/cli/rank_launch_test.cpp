@@ -8,6 +8,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -116,6 +117,26 @@ TEST_F(RunRanks, ASignalWaitsUntilThereAreRanks) {
   std::thread sender = send_when_ready(SIGTERM);
   EXPECT_EQ(run_ranks(2, "/bin/true", {}).code, 4);
   sender.join();
+}
+
+bool stops_at_fork = false;
+
+void stop_parent_at_fork() {
+  if (stops_at_fork) ::raise(SIGTERM);
+}
+
+void hold_child_at_fork() {
+  if (stops_at_fork) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+}
+
+// It is passed on before the process has become the program: this one's handler took it there, and the run went on.
+TEST_F(RunRanks, ASignalDuringTheStartIsNotLost) {
+  ASSERT_EQ(::pthread_atfork(nullptr, stop_parent_at_fork, hold_child_at_fork), 0);
+  stops_at_fork = true;
+  const RanksEnd end = run_ranks(1, "/bin/sh", {"-c", "sleep 1; exit 7"});
+  stops_at_fork = false;
+  EXPECT_TRUE(end.asked);
+  EXPECT_EQ(end.code, 128 + SIGUSR1);
 }
 
 // With --restarts there is a next start, and a wait before it: `nohup` holds for these, too.
