@@ -167,6 +167,9 @@ std::vector<VocEntry> read_entries(const DataOptions& options, Split split, cons
   std::vector<VocEntry> entries = entries_of(place, options.root, images, log);
   std::error_code failed;
   match_by_filename(entries, fs::is_directory(place, failed), options, split, log);
+  // Names of a list are those of one image and one label file; only images by their paths can share one.
+  if (std::all_of(entries.begin(), entries.end(), [](const VocEntry& entry) { return entry.image.empty(); }))
+    return entries;
   for (const Split other : given_splits(options)) {
     if (other == split) continue;
     ProblemLog ignored(true);  // what is wrong with another split is reported when that is read

@@ -226,6 +226,8 @@ size_t key_points_of(const DataOptions& options) {
     const YamlValue shape{root["kpt_shape"], file.string()};
     if (shape.defined())
       return key_point_numbers(yaml_as<std::vector<int>>(shape, "kpt_shape"), shape.where());
+    if (!names_in_yaml(document.root()).names().empty())
+      break;  // the other file, if any, is of something else
   }
   return 0;
 }

@@ -193,6 +193,11 @@ class TarReader {
       case '7':
       case '\0': members.push_back({in_order(name, header.name()), from, size}); break;
       case '1': {  // a hard link: tar packs the bytes of a file once, under the first name that it meets
+        // Most archives have no links, and may have millions of names.
+        for (; indexed_ < members.size(); ++indexed_) {
+          const TarMember& known = members[indexed_];
+          by_name_[known.name] = {known.at, known.size};
+        }
         const auto first = by_name_.find(in_order(link, header.link()));
         if (first == by_name_.end()) return;
         const auto [at, bytes] = first->second;
@@ -201,11 +206,9 @@ class TarReader {
       }
       default: return;  // folders, symbolic links and devices have no bytes
     }
-    const TarMember& added = members.back();
     // Below its archive's path, such a name would be that of another file.
-    const fs::path own = added.name;
+    const fs::path own = members.back().name;
     if (own.is_absolute() || (!own.empty() && *own.begin() == "..")) refuse_outside(own);
-    by_name_[added.name] = {added.at, added.size};
   }
 
   std::string text(uint64_t from, uint64_t size) const {
@@ -231,6 +234,7 @@ class TarReader {
   uint64_t at_ = 0;
   std::string next_name_, next_link_, next_size_;
   std::unordered_map<std::string, std::pair<uint64_t, uint64_t>> by_name_;  // where a member is, its bytes
+  size_t indexed_ = 0;                                                      // so many members are in by_name_
 };
 
 /// A list of members, and how its archive was when it was read.

@@ -47,6 +47,18 @@ size_t smallest_group(const Dataset& all, const std::vector<ImageContent>& conte
   return std::min_element(groups.begin(), groups.end(), smaller)->first;
 }
 
+/// Whether a part validates anything: it has objects, or nothing has.
+bool can_validate(const Dataset& all, const Division& division, size_t part) {
+  bool any = false, any_in_part = false, has_image = false;
+  for (size_t i = 0; i < all.images.size(); ++i) {
+    const bool labelled = !all.images[i].annotations.empty(), inside = division.part[i] == part;
+    any |= labelled;
+    any_in_part |= labelled && inside;
+    has_image |= inside;
+  }
+  return any ? any_in_part : has_image;
+}
+
 /// Whether each image is validated.
 std::vector<bool> validated_images(const Dataset& all, const Fold& fold) {
   const auto count = static_cast<size_t>(fold.count), part = static_cast<size_t>(fold.part) - 1;
@@ -64,7 +76,8 @@ std::vector<bool> validated_images(const Dataset& all, const Fold& fold) {
                      fmt::format("data.fold={}", to_text(fold)),
                      "Name images to validate on (data.val)" + fewer);
   }
-  const bool by_part = parts.size() > 1 && parts.contains(part);
+  // Of few labelled images among many without objects, a tenth may be of the latter alone.
+  const bool by_part = unasked ? parts.size() > 1 && can_validate(all, division, part) : true;
   const size_t chosen = by_part ? part : smallest_group(all, contents, division.group);
   std::vector<bool> validated;
   for (const size_t own : by_part ? division.part : division.group) validated.push_back(own == chosen);

@@ -25,7 +25,7 @@ struct FoldData {
 /// Divides train ∪ val by divide() into parts of the same size, in the same way for any fold: the part that
 /// options.fold names is the validation data, the others are trained on. Throws InputError when a part would be empty. Of
 /// validation_fold, which few images have without being asked, only the first part counts; where a tenth is less than one
-/// group of images that look alike, it is the smallest group.
+/// group of images that look alike, or has no objects though others have, it is the smallest group (with objects).
 FoldData read_fold(const DataOptions& options);
 
 }  // namespace brightnet

@@ -129,6 +129,16 @@ TEST(Yolo, KeyPointsBehindABoxAreNoOutline) {
   EXPECT_TRUE(contains(message(options), "data.kpt_shape: 'kpt_shape' is [3]")) << message(options);
 }
 
+TEST(Yolo, AFileBesideTheOneWithTheNamesIsNotAskedForKeyPoints) {
+  const DatasetFolder data;
+  data.image("a.jpg");
+  data.text("a.txt", "0 0.2 0.5 0.2 0.4\n");
+  data.text("data.yaml", "names: [x]\n");
+  data.text("dataset.yaml", "names: [x\n");
+  const Dataset dataset = read_dataset(data.options("yolo", ".", {}), Split::train);
+  EXPECT_EQ(dataset.images.at(0).annotations.size(), 1u);
+}
+
 TEST(Yolo, LabelsWithoutAnImageAreReported) {
   const DatasetFolder data;
   data.image("images/train/a.jpg");

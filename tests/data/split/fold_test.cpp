@@ -125,6 +125,22 @@ TEST(Fold, OfFewPicturesATenthIsOneOfThem) {
   }
 }
 
+// Four labelled pictures are too few for the first tenth to have one of them, and those without objects fill it.
+TEST(Fold, OfFewLabelledPicturesOneIsValidated) {
+  const DatasetFolder data;
+  for (int i = 0; i < 25; ++i) {
+    const std::string stem = "train/" + std::to_string(i);
+    data.bytes(stem + ".jpg", jpeg_of(picture(i)));
+    data.text(stem + ".txt", i < 4 ? "0 0.5 0.5 0.2 0.2\n" : "");
+  }
+  DataOptions options = data.options("yolo", "train", {"x"});
+  options.fold = validation_fold;
+  const FoldData parts = read_fold(options);
+  ASSERT_EQ(parts.validation.images.size(), 1u);
+  EXPECT_EQ(parts.validation.images[0].annotations.size(), 1u);
+  EXPECT_EQ(parts.training.images.size(), 24u);
+}
+
 TEST(Fold, OnePictureCannotBeDivided) {
   const DatasetFolder data;
   data.bytes("train/0.jpg", jpeg_of(picture(0)));
