@@ -60,6 +60,10 @@ TEST_F(Errors, MalformedLabel) {
 
 TEST_F(Errors, MissingConfiguration) {
   expect(run_program({"train", "none.yaml"}, run_.folder()), 2, {"none.yaml", "cannot be read"});
+  for (const std::string& name : {std::string(300, 'a') + ".yaml", std::string(300, 'a') + ".data"})
+    expect(run_program({"train", name}, run_.folder()), 2, {name, "cannot be read"});
+  fs::create_symlink("loop.yaml", run_.folder() / "loop.yaml");
+  expect(run_program({"train", "loop.yaml"}, run_.folder()), 2, {"loop.yaml", "cannot be read"});
   expect(run_program({"train"}, run_.folder()), 2, {"configuration"});
   expect(run_program({"train", "model.yaml"}, run_.folder()), 2,
          {"model.yaml", "describes a model, not a run", "--model model.yaml --data"});

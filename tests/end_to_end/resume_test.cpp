@@ -110,6 +110,9 @@ TEST_F(Resumed, RunsOfAnotherModelOrOfOtherDataAreNotTakenByTheirName) {
                {"runs/toy is of the model small (runs/toy/model.yaml), not ", "wider.yaml",
                 "brightnet train --resume runs/toy", "a new run begins"});
   expect_words(resume("model.yaml", "far/toy"), 2, {"runs/toy is of the data images/train in", "far/toy"});
+  expect_words(
+      run({"train", "--model", "model.yaml", "--data", "toy", "--set", "data.val=images/train", "--resume"}),
+      2, {"and 'images/val' in", "and 'images/train' in"});
   // Of several, the one that is meant.
   ASSERT_EQ(begin("wider.yaml"), 0);
   const std::string finished = "longer: brightnet train --resume runs/";

@@ -186,11 +186,12 @@ void refuse_tao_specification(const fs::path& file) {
 /// when there is nothing in it.
 YamlDocument read_document(const fs::path& file, const DarknetImport* import, const Overrides& overrides,
                            RunConfig& config) {
-  if (fs::is_directory(file)) {
+  std::error_code failed;  // what cannot be looked at is refused where it is read
+  if (fs::is_directory(file, failed)) {
     throw InputError("this is a folder, and a run's YAML was expected", file.string(),
                      "A data set is named with --data, a run to go on with by --resume.");
   }
-  if (file.extension() == ".data" && fs::exists(file)) {
+  if (file.extension() == ".data" && fs::exists(file, failed)) {
     throw InputError("this is darknet's description of a data set, not a run", file.string(),
                      "Name it with --data, and the model's .cfg in its place: brightnet train X.cfg --data " +
                          file.string());

@@ -83,7 +83,12 @@ RunFolder RunFolder::create(const fs::path& wanted) {
 RunFolder RunFolder::open(const fs::path& path) {
   RunFolder folder(clean_path(path));
   for (const auto& needed : {folder.config(), folder.model()}) {
-    if (fs::exists(needed)) continue;
+    std::error_code failed;
+    if (fs::exists(needed, failed)) continue;
+    if (failed) {
+      throw InputError("this folder of a run cannot be read: " + failed.message(), path.string(),
+                       "Check the path and its permissions.");
+    }
     throw InputError("this is not the folder of a run: there is no " + needed.string(), path.string(),
                      "Name the folder of a run (runs/NAME).");
   }

@@ -329,7 +329,7 @@ void compare_ranks(Communicator& ranks, Preparation& run) {
   for (const auto& other : ranks.all_gather(std::to_string(micro_batch)))
     micro_batch = std::min(micro_batch, std::stoi(other));
   run.config.train.micro_batch = micro_batch;
-  refuse_batch_norm_of_one_value(run.config, run.model, ranks.size());
+  prepare_together(ranks, [&] { refuse_batch_norm_of_one_value(run.config, run.model, ranks.size()); });
   for (Choice& choice : run.choices) {
     if (choice.key == "train.micro_batch") choice.value = std::to_string(micro_batch);
   }

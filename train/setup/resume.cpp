@@ -176,7 +176,12 @@ std::string of_another(const RunFolder& folder, const RunRequest& request, const
     if (const std::string model = other_model(run, asked); !model.empty())
       return fmt::format("the model {} ({}), not {}", model, folder.model().string(), asked.model);
     if (!request.overrides.data || !has_other_data(run.data, asked.data)) return "";
-    const auto place = [](const DataOptions& data) { return fmt::format("{} in {}", data.train, data.root); };
+    const auto place = [&](const DataOptions& data) {
+      const std::string validation = run.data.val == asked.data.val ? "" : fmt::format(" and '{}'", data.val);
+      const std::string format =
+          run.data.format == asked.data.format ? "" : fmt::format(" ({})", data.format->name);
+      return fmt::format("{}{} in {}{}", data.train, validation, data.root, format);
+    };
     return fmt::format("the data {}, not {}", place(run.data), place(asked.data));
   } catch (const InputError&) {
     return "";

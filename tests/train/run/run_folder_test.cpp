@@ -51,6 +51,20 @@ TEST_F(Runs, CannotBeMadeInsideAFile) {
   EXPECT_THROW(RunFolder::create(base_ / "file" / "run"), InputError);
 }
 
+// Nor is what cannot be looked at said to be none.
+TEST_F(Runs, ThatCannotBeReadAreRefused) {
+  fs::create_directories(base_);
+  fs::create_symlink("loop", base_ / "loop");
+  for (const fs::path& path : {base_ / "loop", base_ / std::string(300, 'a')}) {
+    try {
+      RunFolder::open(path);
+      ADD_FAILURE() << path;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("cannot be read"), std::string::npos) << error.what();
+    }
+  }
+}
+
 TEST_F(Runs, UseAnEmptyFolderThatIsThere) {
   fs::create_directories(base_ / "cells");
   EXPECT_EQ(RunFolder::create(base_ / "cells").path(), base_ / "cells");

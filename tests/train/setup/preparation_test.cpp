@@ -287,6 +287,32 @@ TEST(Preparation, ABatchNormThatWouldSeeOneValueOfAChannelIsRefused) {
   EXPECT_EQ(refusal(without, {one}), "");
 }
 
+// One of them takes a single image for lack of memory: an error of all, which is said once.
+TEST(Preparation, ABatchNormOfOneValueIsRefusedByAllRanksTogether) {
+  const SmallRun small;
+  write_atomically(small.folder() / "model.yaml",
+                   "head: {anchors: [[8, 8]]}\nlayers:\n  - conv: {name: whole, filters: 8, stride: 32}\n"
+                   "  - conv: {filters: auto, size: 1, batch_norm: false}\n  - yolo: {mask: [0]}\n");
+  RunRequest request = request_of(small);
+  request.overrides.assignments = SmallRun::short_run({"train.size=32"});
+  Preparation one = prepared(request), other = prepared(request);
+  one.config.train.micro_batch = 2;
+  other.config.train.micro_batch = 1;
+  const auto all = on_ranks(2, [&](Communicator& ranks) -> std::string {
+    try {
+      compare_ranks(ranks, ranks.leads() ? one : other);
+      return "";
+    } catch (const SharedError& error) {
+      return error.what();
+    } catch (const InputError& error) {
+      return "of one rank: " + std::string(error.what());
+    }
+  });
+  EXPECT_EQ(all[0].rfind("of one rank", 0), std::string::npos) << all[0];
+  EXPECT_NE(all[0].find("batch-norm of 'whole'"), std::string::npos) << all[0];
+  EXPECT_EQ(all[1], all[0]);
+}
+
 TEST(Preparation, RanksOfAMachineShareItsMemory) {
   struct OneOfTwoHere : SoloCommunicator {
     int local_size() const override { return 2; }
