@@ -20,7 +20,9 @@ std::optional<RecognizedData> recognize_run_data(const std::string& data, const 
                                                  const std::vector<std::string>& assignments) {
   if (!data.empty()) return recognize_data(data);
   std::error_code failed;
-  if (!fs::is_regular_file(config, failed) || is_darknet_cfg(config)) return std::nullopt;
+  const bool is_yaml =
+      fs::path(config).extension() != ".data" && !is_darknet_cfg(config);  // refused where it is read
+  if (!fs::is_regular_file(config, failed) || !is_yaml) return std::nullopt;
   YamlDocument document = YamlDocument::load(config);
   for (const std::string& assignment : assignments) document.set(assignment);
   const YamlValue root = document.root();
@@ -64,8 +66,8 @@ void NamedRun::say_data() const {
   log::info("Data: {}", recognized()->text());
   if (divides())
     log::info(
-        "It names no validation images, so a tenth of all, or at least one, is set aside for validation; images that look alike stay "
-        "together (data.fold={}).",
+        "It names no validation images, so a tenth of all, or at least one, is set aside for validation; images that look "
+        "alike stay together (data.fold={}).",
         to_text(validation_fold));
 }
 
