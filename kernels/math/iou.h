@@ -178,11 +178,9 @@ BRIGHTNET_HD BoxLoss iou_loss(IouKind kind, const Box& p, const Box& truth) {
 }
 
 /// YOLOv3's squared error, of boxes instead of logits so that it is the same in both coordinate modes:
-///   ½·(2 − w'h')·[(grid_w·Δx)² + (grid_h·Δy)² + ln²(w/w') + ln²(h/h')],
-/// where w'h' is at most 1, the whole image: beyond 2, which a teacher's box may be, it would reward the error.
+///   ½·(2 − w'h')·[(grid_w·Δx)² + (grid_h·Δy)² + ln²(w/w') + ln²(h/h')].
 BRIGHTNET_HD BoxLoss squared_box_loss(const Box& p, const Box& truth, float grid_w, float grid_h) {
-  const float area = truth.w * truth.h;
-  const float scale = 2.0f - (area < 1.0f ? area : 1.0f);
+  const float scale = 2.0f - truth.w * truth.h;
   const float dx = (p.x - truth.x) * grid_w, dy = (p.y - truth.y) * grid_h;
   const float dw = std::log(p.w) - std::log(truth.w), dh = std::log(p.h) - std::log(truth.h);
   BoxLoss result;

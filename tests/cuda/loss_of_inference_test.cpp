@@ -8,7 +8,7 @@
 namespace brightnet::testing {
 namespace {
 
-constexpr const char* small_model = R"(
+constexpr const char* model_with_loss = R"(
 activation: leaky
 head: {anchors: [[10, 12], [24, 20]], class_weights: [1, 3, 0.5]}
 layers:
@@ -17,12 +17,13 @@ layers:
   - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
   - yolo: {mask: [0, 1]}
 )";
-constexpr int batch = 3, side = 32;
+constexpr int batch_images = 3, input_side = 32;
 
 std::vector<YoloLoss> losses(Backend& backend, Precision precision, size_t images) {
-  BoundNetwork bound(backend, model_of(small_model, 3), batch, side, precision, Mode::infer, false, true);
+  BoundNetwork bound(backend, model_of(model_with_loss, 3), batch_images, input_side, precision, Mode::infer,
+                     false, true);
   Random random(5, Purpose::test);
-  std::vector<uint8_t> pixels(batch * side * side * 3);
+  std::vector<uint8_t> pixels(batch_images * input_side * input_side * 3);
   for (auto& pixel : pixels) pixel = static_cast<uint8_t>(random.below(256));
   std::vector<std::vector<Truth>> truths(images);
   for (size_t i = 0; i < images; ++i) {
@@ -37,7 +38,7 @@ std::vector<YoloLoss> losses(Backend& backend, Precision precision, size_t image
 
 TEST(CudaLossOfInference, IsTheCpusInEveryPrecision) {
   const auto cpu = make_cpu_backend();
-  for (const size_t images : {size_t{batch}, size_t{2}}) {
+  for (const size_t images : {size_t{batch_images}, size_t{2}}) {
     const auto expected = losses(*cpu, Precision::fp32, images);
     for (const DType type : tested_device().compute_types) {
       const Precision precision = type == DType::f32    ? Precision::fp32

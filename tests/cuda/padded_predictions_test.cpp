@@ -24,16 +24,16 @@ layers:
   - conv: {name: predict_coarse, filters: auto, size: 3, batch_norm: false, activation: linear}
   - yolo: {mask: [2]}
 )";
-constexpr int predict_fine = 2, predict_coarse = 5, classes = 4, batch = 3, side = 64;
+constexpr int predict_fine = 2, predict_coarse = 5, classes = 4, image_count = 3, input_pixels = 64;
 constexpr Precision narrow_precisions[] = {Precision::fp16, Precision::bf16};
 
-bool computes_in(Precision precision) {
+bool gpu_computes_in(Precision precision) {
   const auto types = tested_device().compute_types;
   return std::find(types.begin(), types.end(), compute_type(precision)) != types.end();
 }
 
 BoundNetwork bound_to(Backend& backend, Precision precision, Mode mode, bool loss = false) {
-  return {backend, model_of(two_heads, classes), batch, side, precision, mode, false, loss};
+  return {backend, model_of(two_heads, classes), image_count, input_pixels, precision, mode, false, loss};
 }
 
 /// 1 − the cosine of the angle between two gradients, of one parameter.
@@ -55,7 +55,7 @@ TEST(CudaPaddedPredictions, TrainAsTheCpuDoes) {
   const double loss = expected.loss(scale);
   const std::vector<float> gradients = expected.gradients();
   for (const Precision precision : narrow_precisions) {
-    if (!computes_in(precision)) continue;
+    if (!gpu_computes_in(precision)) continue;
     SCOPED_TRACE(enum_name(precision));
     BoundNetwork actual = bound_to(device(), precision, Mode::train);
     Network& network = actual.network();
@@ -95,7 +95,7 @@ TEST(CudaPaddedPredictions, DetectAndHaveTheLossOfTheCpu) {
   const auto cpu = make_cpu_backend();
   BoundNetwork expected = bound_to(*cpu, Precision::fp32, Mode::infer, true);
   const std::vector<std::vector<Truth>> truths(
-      batch, {{{0.4f, 0.6f, 0.3f, 0.2f}, 1}, {{0.7f, 0.3f, 0.5f, 0.4f}, 3}});
+      image_count, {{{0.4f, 0.6f, 0.3f, 0.2f}, 1}, {{0.7f, 0.3f, 0.5f, 0.4f}, 3}});
   const auto infer = [&](BoundNetwork& bound) {
     give_input(bound, 3);
     bound.network().infer();
@@ -105,12 +105,12 @@ TEST(CudaPaddedPredictions, DetectAndHaveTheLossOfTheCpu) {
   const auto detections = infer(expected);
   const std::vector<YoloLoss> losses = expected.network().loss(truths);
   for (const Precision precision : narrow_precisions) {
-    if (!computes_in(precision)) continue;
+    if (!gpu_computes_in(precision)) continue;
     SCOPED_TRACE(enum_name(precision));
     BoundNetwork actual = bound_to(device(), precision, Mode::infer, true);
     for (int time = 0; time < 3; ++time) {
       const auto found = infer(actual);
-      for (int image = 0; image < batch; ++image) {
+      for (int image = 0; image < image_count; ++image) {
         ASSERT_EQ(found[image].size(), detections[image].size());
         for (size_t i = 0; i < found[image].size(); ++i) {
           ASSERT_EQ(found[image][i].class_id, detections[image][i].class_id);
@@ -120,7 +120,7 @@ TEST(CudaPaddedPredictions, DetectAndHaveTheLossOfTheCpu) {
       }
     }
     const std::vector<YoloLoss> own = actual.network().loss(truths);
-    for (int image = 0; image < batch; ++image) {
+    for (int image = 0; image < image_count; ++image) {
       EXPECT_NEAR(own[image].box / losses[image].box, 1, 0.02);
       EXPECT_NEAR(own[image].objectness / losses[image].objectness, 1, 0.02);
       EXPECT_NEAR(own[image].classes / losses[image].classes, 1, 0.02);
@@ -140,7 +140,7 @@ TEST(CudaPaddedPredictions, AreThoseOfALinearConvolutionInSixteenBits) {
   const std::string linear = "filters: auto, batch_norm: false, activation: linear";
   EXPECT_EQ(padding(linear, Precision::fp32), 0);
   for (const Precision precision : narrow_precisions) {
-    if (!computes_in(precision)) continue;
+    if (!gpu_computes_in(precision)) continue;
     EXPECT_EQ(padding(linear, precision), 6);
     for (const std::string other : {"filters: auto, batch_norm: true, activation: linear",
                                     "filters: auto, batch_norm: false, activation: logistic"})

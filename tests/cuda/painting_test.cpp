@@ -50,7 +50,7 @@ TEST(CudaPainting, PaintsWhatTheCpuPaintsWithinOneLevel) {
   }
 }
 
-constexpr const char* small_model = R"(
+constexpr const char* painted_model = R"(
 activation: leaky
 head: {anchors: [[10, 12], [24, 20]]}
 layers:
@@ -65,7 +65,7 @@ TEST(CudaPainting, ANetworkTrainsOnPicturesAsOnTheirPixels) {
   const Dataset dataset = detailed_dataset(test_folder(), 8);
   Loader::Setup setup = painted_setup(dataset, false);
   paint_on_device(setup);
-  const Model model = model_of(small_model, 1);
+  const Model model = model_of(painted_model, 1);
   BoundNetwork expected(device(), model, setup.batch, setup.sizes[0], Precision::fp32, Mode::train);
   BoundNetwork actual(device(), model, setup.batch, setup.sizes[0], Precision::fp32, Mode::train, false,
                       false, most_placed_images(setup.augment));

@@ -101,23 +101,6 @@ TEST(BoxLoss, GradientEqualsFiniteDifferencesForEveryKind) {
   }
 }
 
-// As a teacher's box may be. The squared error's weight, 2 − area, must not turn it into a reward.
-TEST(BoxLoss, AnErrorAgainstABoxOfMoreThanTheImageCosts) {
-  const Box p{0.5f, 0.5f, 1.0f, 1.0f}, large{0.6f, 0.4f, 1.5f, 1.6f};
-  for (const IouKind kind : all_kinds) {
-    SCOPED_TRACE(enum_name(kind));
-    const BoxLoss loss = box_loss(kind, p, large, 13, 13);
-    EXPECT_GT(loss.loss, 0);
-    EXPECT_LT(loss.gradient.w, 0) << "it is to grow";
-    EXPECT_LT(loss.gradient.h, 0);
-  }
-  const BoxLoss squared = box_loss(IouKind::mse, p, large, 13, 13);
-  EXPECT_LT(squared.gradient.x, 0);
-  EXPECT_GT(squared.gradient.y, 0);
-  const BoxLoss half = box_loss(IouKind::mse, {0.5f, 0.5f, 0.5f, 0.5f}, {0.6f, 0.4f, 0.75f, 0.8f}, 13, 13);
-  EXPECT_NEAR(squared.loss, half.loss / (2 - 0.75f * 0.8f), 1e-5) << "it weighs as one of the whole image";
-}
-
 // α is part of the loss, so it is part of the derivative: with the paper's constant α the derivative by the
 // width of the cross above would be another.
 TEST(BoxLoss, DifferentiatesCiousAlpha) {
