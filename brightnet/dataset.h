@@ -65,7 +65,8 @@ struct TrainingBatch {
 
 /// The batches of a training, augmented, in the order and with the random numbers that `brightnet train` has with the same
 /// seed: the sequence does not depend on the number of threads. What `train` chooses by itself is not chosen here: all have
-/// one size, and without augment.mosaic_off the last tenth of the epochs has no mosaics. Threads prepare them ahead. Not for use by several threads.
+/// one size, and without augment.mosaic_off the last tenth of the epochs has no mosaics. Threads prepare them ahead. Not for
+/// use by several threads.
 ///
 /// Faster after limit_image_threads() (threads.h).
 class BRIGHTNET_PUBLIC TrainingBatches {

@@ -72,8 +72,8 @@ struct TrainingResult {
 /// Trains until the run is over, or until `stop` is requested: it then finishes the step, saves and returns. Blocks.
 /// Messages go to the log (log.h); no signal handler is installed, and nothing is printed. One run at a time in a process.
 ///
-/// Throws InputError for what cannot be trained, while another run is trained in the process, and for files that could not be written to the end, DeviceError when the
-/// device cannot be used.
+/// Throws InputError for what cannot be trained, while another run is trained in the process, and for files that could not be
+/// written to the end, DeviceError when the device cannot be used.
 BRIGHTNET_PUBLIC TrainingResult train(const TrainingOptions& options, const std::stop_token& stop = {},
                                       RunObserver* observer = nullptr);
 
