@@ -13,13 +13,13 @@
 namespace brightnet::cuda {
 namespace {
 
-constexpr int block_threads = 256;
+constexpr int check_threads = 256;
 constexpr unsigned most_gradient_blocks = 960, most_statistic_blocks = 64;
 static_assert((most_gradient_blocks + most_statistic_blocks) * sizeof(double) <= step_workspace_bytes);
 
 /// Blocks that sum an array: each thread has at least a few groups of four.
 unsigned blocks_of(size_t count, unsigned most) {
-  return count == 0 ? 0 : blocks_for(count, size_t{block_threads} * 16, most);
+  return count == 0 ? 0 : blocks_for(count, size_t{check_threads} * 16, most);
 }
 
 struct Elements {
@@ -29,8 +29,8 @@ struct Elements {
 
 __device__ double squares_of_thread(const Elements& x, unsigned block, unsigned blocks) {
   double sums[4] = {};
-  const size_t groups = x.count / 4, step = static_cast<size_t>(blocks) * block_threads;
-  for (size_t group = static_cast<size_t>(block) * block_threads + threadIdx.x; group < groups;
+  const size_t groups = x.count / 4, step = static_cast<size_t>(blocks) * check_threads;
+  for (size_t group = static_cast<size_t>(block) * check_threads + threadIdx.x; group < groups;
        group += step) {
     float values[4];
     load_floats(x.data + 4 * group, values);
@@ -43,7 +43,7 @@ __device__ double squares_of_thread(const Elements& x, unsigned block, unsigned 
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(check_threads)
     sum_squares(Elements gradients, Elements statistics, unsigned gradient_blocks, double* partial) {
   const bool of_gradient = blockIdx.x < gradient_blocks;
   const double own =
@@ -55,11 +55,11 @@ __global__ void __launch_bounds__(block_threads)
 
 __device__ double sum_of_partials(const double* partial, unsigned count) {
   double sum = 0;
-  for (unsigned i = threadIdx.x; i < count; i += block_threads) sum += partial[i];
+  for (unsigned i = threadIdx.x; i < count; i += check_threads) sum += partial[i];
   return block_sum(sum);
 }
 
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(check_threads)
     decide(StepPolicy policy, const double* partial, unsigned gradient_blocks, unsigned statistic_blocks,
            StepState* state) {
   const double gradient = sum_of_partials(partial, gradient_blocks);
@@ -78,13 +78,13 @@ void CudaBackend::check_step(const StepPolicy& policy, const StepEvidence& evide
     const unsigned blocks = gradient_blocks + statistic_blocks;
     const Traffic traffic{(evidence.gradient_count + evidence.statistic_count) * sizeof(float),
                           blocks * sizeof(double)};
-    launch(sum_squares, Grid(blocks).moving(traffic), block_threads, 0, stream(),
+    launch(sum_squares, Grid(blocks).moving(traffic), check_threads, 0, stream(),
            Elements{evidence.gradients, evidence.gradient_count},
            Elements{evidence.statistics, evidence.statistic_count}, gradient_blocks, partial);
   }
   const Traffic traffic{(gradient_blocks + statistic_blocks) * sizeof(double) + sizeof(StepState),
                         sizeof(StepState)};
-  launch(decide, Grid(1).moving(traffic), block_threads, 0, stream(), policy, partial, gradient_blocks,
+  launch(decide, Grid(1).moving(traffic), check_threads, 0, stream(), policy, partial, gradient_blocks,
          statistic_blocks, state);
 }
 

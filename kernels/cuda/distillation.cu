@@ -10,7 +10,7 @@
 namespace brightnet::cuda {
 namespace {
 
-constexpr int prediction_threads = 256, image_threads = 1024, add_up_threads = 256;
+constexpr int prediction_threads = 256, image_threads = 1024, add_threads = 256;
 
 /// Of one image's features.
 struct ImageSums {
@@ -109,18 +109,18 @@ struct FeatureGradient {
   }
 };
 
-__global__ void __launch_bounds__(add_up_threads)
+__global__ void __launch_bounds__(add_threads)
     add_predictions(const double* sums, unsigned count, float weight, LossTotals* totals) {
   double own = 0;
-  for (unsigned i = threadIdx.x; i < count; i += add_up_threads) own += sums[i];
+  for (unsigned i = threadIdx.x; i < count; i += add_threads) own += sums[i];
   const double sum = block_sum(own);
   if (threadIdx.x == 0) totals->distillation += static_cast<double>(weight) * sum;
 }
 
-__global__ void __launch_bounds__(add_up_threads)
+__global__ void __launch_bounds__(add_threads)
     add_features(const ImageSums* sums, unsigned count, float weight, LossTotals* totals) {
   double own = 0;
-  for (unsigned i = threadIdx.x; i < count; i += add_up_threads)
+  for (unsigned i = threadIdx.x; i < count; i += add_threads)
     own += sums[i].error * static_cast<double>(inverse_energy(sums[i].squares));
   const double sum = block_sum(own);
   if (threadIdx.x == 0) totals->distillation += static_cast<double>(weight) * sum;
@@ -153,7 +153,7 @@ void CudaBackend::distill_predictions(const DistilledHeads& heads, const Distill
            count, sums);
   });
   if (!pass.totals) return;
-  launch(add_predictions, Grid(1).moving({(blocks + 1) * sizeof(double), sizeof(double)}), add_up_threads, 0,
+  launch(add_predictions, Grid(1).moving({(blocks + 1) * sizeof(double), sizeof(double)}), add_threads, 0,
          stream(), sums, blocks, pass.weight, pass.totals);
 }
 
@@ -176,8 +176,8 @@ void CudaBackend::distill_features(const DistillationPass& pass) {
         Traffic{read + images * sizeof(double) + scale_bytes(pass), pass.gradient.bytes()});
   });
   if (!pass.totals) return;
-  launch(add_features, Grid(1).moving({sum_bytes + sizeof(double), sizeof(double)}), add_up_threads, 0,
-         stream(), sums, images, pass.weight, pass.totals);
+  launch(add_features, Grid(1).moving({sum_bytes + sizeof(double), sizeof(double)}), add_threads, 0, stream(),
+         sums, images, pass.weight, pass.totals);
 }
 
 }  // namespace brightnet::cuda

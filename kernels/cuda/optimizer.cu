@@ -19,7 +19,7 @@
 namespace brightnet::cuda {
 namespace {
 
-constexpr int block_threads = 256;
+constexpr int update_threads = 256;
 constexpr int group = 4;  ///< floats in 16 bytes
 
 /// Of numbers that nothing uses before the next step.
@@ -66,7 +66,7 @@ __device__ void update(const Rule& rule, const StepState& step, const OptimizerA
 }
 
 template <typename Rule, bool average>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(update_threads)
     update_parameters(Rule rule, OptimizerArrays arrays, const ParameterRange* ranges, int range_count,
                       const StepState* state) {
   const StepState step = *state;
@@ -92,18 +92,18 @@ template <typename Rule>
 void update_all(const Rule& rule, const OptimizerArrays& arrays, std::span<const ParameterRange> ranges,
                 const StepState* state, cudaStream_t stream) {
   if (arrays.count == 0 || ranges.empty()) return;
-  const unsigned blocks = blocks_for((arrays.count + group - 1) / group, block_threads,
+  const unsigned blocks = blocks_for((arrays.count + group - 1) / group, update_threads,
                                      static_cast<size_t>(multiprocessors()) * 8);
   // Of a step that is applied.
   const size_t written = (1 + Rule::moments + (arrays.ema ? 1 : 0)) * arrays.count * sizeof(float);
   const Traffic traffic{written + arrays.count * sizeof(float) + ranges.size_bytes() + sizeof(StepState),
                         written};
   launch(arrays.ema ? update_parameters<Rule, true> : update_parameters<Rule, false>,
-         Grid(blocks).moving(traffic), block_threads, 0, stream, rule, arrays, ranges.data(),
+         Grid(blocks).moving(traffic), update_threads, 0, stream, rule, arrays, ranges.data(),
          static_cast<int>(ranges.size()), state);
 }
 
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(update_threads)
     commit(float* values, float* kept, float* ema, size_t count, const StepState* state) {
   const bool applied = state->apply;
   const float ema_rate = 1.0f - state->ema_decay;
@@ -144,8 +144,8 @@ void CudaBackend::commit_statistics(float* values, float* kept, float* ema, size
                                     const StepState* state) {
   if (count == 0) return;
   const size_t bytes = count * sizeof(float), average = ema ? bytes : 0;
-  const Grid grid(blocks_for((count + group - 1) / group, block_threads));
-  launch(commit, grid.moving({bytes + average, bytes + average}), block_threads, 0, stream(), values, kept,
+  const Grid grid(blocks_for((count + group - 1) / group, update_threads));
+  launch(commit, grid.moving({bytes + average, bytes + average}), update_threads, 0, stream(), values, kept,
          ema, count, state);
 }
 

@@ -8,7 +8,7 @@ namespace brightnet::cuda {
 namespace {
 
 template <typename T, int count>
-struct GatherVector {
+struct GatherShuffledVector {
   static constexpr int width = count;
   unsigned groups, channels;
   const T* x;
@@ -39,10 +39,10 @@ void CudaBackend::shuffle_channels(int groups, const Tensor& x, const Tensor& y,
   with_compute_type(x.type, [&]<typename T>() {
     const auto run = [&]<int count>() {
       const auto channels = static_cast<unsigned>(x.shape.c);
-      for_each_channel_vector(
-          x.shape.pixels(), x.shape.c,
-          GatherVector<T, count>{static_cast<unsigned>(groups), channels, x.as<T>(), y.as<T>(), accumulate},
-          stream(), Traffic{(accumulate ? 2 : 1) * x.bytes(), y.bytes()});
+      for_each_channel_vector(x.shape.pixels(), x.shape.c,
+                              GatherShuffledVector<T, count>{static_cast<unsigned>(groups), channels,
+                                                             x.as<T>(), y.as<T>(), accumulate},
+                              stream(), Traffic{(accumulate ? 2 : 1) * x.bytes(), y.bytes()});
     };
     channels_fill_vectors({x, y}) ? run.template operator()<whole_vector<T>>() : run.template operator()<1>();
   });

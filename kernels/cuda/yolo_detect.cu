@@ -23,8 +23,8 @@
 namespace brightnet::cuda {
 namespace {
 
-constexpr int tile = 256;  ///< predictions and threads of a block
-constexpr int warps = tile / warp_size;
+constexpr int detect_tile = 256;  ///< predictions and threads of a block
+constexpr int warps = detect_tile / warp_size;
 constexpr int bins = 256;  ///< of one byte
 
 /// A candidate's rank, the best the highest: its score's bits (scores are positive, so their bits order like
@@ -72,7 +72,7 @@ template <typename T, typename Visit>
 __device__ void visit_candidates(const Search<T>& s, Visit&& visit) {
   const unsigned lane = threadIdx.x % warp_size;
   const size_t of_image = static_cast<size_t>(s.shape.h) * s.shape.w * s.head.mask_count;
-  const size_t own = static_cast<size_t>(blockIdx.x) * tile + threadIdx.x;
+  const size_t own = static_cast<size_t>(blockIdx.x) * detect_tile + threadIdx.x;
   const float logit = own < of_image ? widen(s.prediction(static_cast<unsigned>(own))[4]) : 0.0f;
   const float objectness = logistic(logit);
   const Key cut = s.selections[blockIdx.y].cut;
@@ -97,7 +97,7 @@ __device__ void visit_candidates(const Search<T>& s, Visit&& visit) {
 }
 
 template <typename T>
-__global__ void __launch_bounds__(tile) count_candidates(Search<T> s, unsigned* counts) {
+__global__ void __launch_bounds__(detect_tile) count_candidates(Search<T> s, unsigned* counts) {
   BRIGHTNET_SHARED(unsigned, of_warp, [warps]);
   unsigned count = 0;
   visit_candidates(s, [&](const Candidate<T>& c) { count += __popc(__ballot_sync(full_warp, c.chosen)); });
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(tile) count_candidates(Search<T> s, unsigned* 
 
 /// `places`: where each tile's candidates begin in the list.
 template <typename T>
-__global__ void __launch_bounds__(tile)
+__global__ void __launch_bounds__(detect_tile)
     write_candidates(Search<T> s, const unsigned* places, Detection* list) {
   BRIGHTNET_SHARED(unsigned, of_warp, [warps]);
   const unsigned lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(tile)
 
 /// How many candidates have which next byte of the key, of those that share the bytes above it.
 template <typename T>
-__global__ void __launch_bounds__(tile)
+__global__ void __launch_bounds__(detect_tile)
     count_bytes(Search<T> s, const Selection* found, int shift, unsigned* histograms) {
   const Selection so_far = found[blockIdx.y];
   if (so_far.remaining == 0) return;
@@ -166,7 +166,7 @@ struct Layout {
   size_t images, tiles;
   Layout(const YoloHead& head, const Shape& shape)
       : images(static_cast<size_t>(shape.n)),
-        tiles(blocks_for(static_cast<size_t>(shape.h) * shape.w * head.mask_count, tile)) {}
+        tiles(blocks_for(static_cast<size_t>(shape.h) * shape.w * head.mask_count, detect_tile)) {}
 
   size_t selections() const { return 0; }
   size_t found() const { return aligned(images * sizeof(Selection), device_alignment); }
@@ -203,7 +203,7 @@ T* reserve(PinnedMemory& memory, size_t count) {
 template <typename T>
 std::vector<unsigned> count(const Work<T>& work, PinnedMemory& staging) {
   auto* const counts = work.template part<unsigned>(work.layout.counts());
-  launch(count_candidates<T>, work.grid(), tile, 0, work.stream, work.search, counts);
+  launch(count_candidates<T>, work.grid(), detect_tile, 0, work.stream, work.search, counts);
   auto* const of_tile = reserve<unsigned>(staging, work.all_tiles());
   copy_async(of_tile, counts, work.all_tiles() * sizeof(unsigned), work.stream);
   work.stream.synchronize();
@@ -224,7 +224,7 @@ void select_best(const Work<T>& work, const std::vector<unsigned>& of_image, Pin
   copy_async(found, wanted, bytes, work.stream);
   for (int shift = 56; shift >= 0; shift -= 8) {
     fill_async(histograms, 0, work.layout.images * bins * sizeof(unsigned), work.stream);
-    launch(count_bytes<T>, work.grid(), tile, 0, work.stream, work.search, found, shift, histograms);
+    launch(count_bytes<T>, work.grid(), detect_tile, 0, work.stream, work.search, found, shift, histograms);
     launch(find_byte, work.layout.images, 1, 0, work.stream, found, shift, histograms);
   }
   copy_async(work.template part<Selection>(work.layout.selections()), found, bytes, work.stream);
@@ -239,7 +239,7 @@ const Detection* write(const Work<T>& work, size_t total, PinnedMemory& staging)
   auto* const on_device = work.template part<unsigned>(work.layout.counts());
   copy_async(on_device, places, work.all_tiles() * sizeof(unsigned), work.stream);
   auto* const list = work.template part<Detection>(work.layout.list());
-  launch(write_candidates<T>, work.grid(), tile, 0, work.stream, work.search, on_device, list);
+  launch(write_candidates<T>, work.grid(), detect_tile, 0, work.stream, work.search, on_device, list);
   work.stream.synchronize();  // the places have been read
   auto* const on_host = reserve<Detection>(staging, total);
   copy_async(on_host, list, total * sizeof(Detection), work.stream);

@@ -26,7 +26,7 @@
 namespace brightnet::cuda {
 namespace {
 
-constexpr int tile = 256;  ///< threads of a block, and the most predictions
+constexpr int loss_tile = 256;  ///< threads of a block, and the most predictions
 constexpr int truth_chunk = 128;
 constexpr int assign_threads = 128, add_up_threads = 256;
 
@@ -147,7 +147,7 @@ __device__ float best_iou(const TruthList& truths, int begin, int end, int image
   for (int first = begin; first < end; first += truth_chunk) {
     const int last = first + truth_chunk < end ? first + truth_chunk : end;
     __syncthreads();
-    for (int t = first + static_cast<int>(threadIdx.x); t < last; t += tile) {
+    for (int t = first + static_cast<int>(threadIdx.x); t < last; t += loss_tile) {
       const Box box = truths.truths[t].box;
       chunk[t - first] = is_usable(box) ? corners_of(box) : Corners{0, -1, 0, -1, 0};
     }
@@ -194,10 +194,10 @@ __device__ float class_loss(const LossArguments<T>& a, const Place& place, int t
 /// Writes the block's piece of the gradient: five derivatives of each prediction, and zeros for its classes and what pads
 /// a row.
 template <typename T>
-__device__ void write_gradient(const LossArguments<T>& a, T* gradient, const float (&derivatives)[tile][5],
-                               size_t count) {
+__device__ void write_gradient(const LossArguments<T>& a, T* gradient,
+                               const float (&derivatives)[loss_tile][5], size_t count) {
   constexpr int width = whole_vector<T>;
-  for (size_t at = static_cast<size_t>(threadIdx.x) * width; at < count; at += size_t{tile} * width) {
+  for (size_t at = static_cast<size_t>(threadIdx.x) * width; at < count; at += size_t{loss_tile} * width) {
     // A tile has less than 2^32 numbers, and a 64-bit division would take longer than writing 16 bytes.
     const unsigned first = static_cast<unsigned>(at), values = static_cast<unsigned>(a.head.values());
     const unsigned used = a.row * values;
@@ -225,10 +225,10 @@ __device__ void write_gradient(const LossArguments<T>& a, T* gradient, const flo
 }
 
 template <typename T>
-__global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
-  BRIGHTNET_SHARED(float, derivatives, [tile][5]);
-  BRIGHTNET_SHARED(int, owners, [tile]);
-  BRIGHTNET_SHARED(float, class_losses, [tile]);
+__global__ void __launch_bounds__(loss_tile) loss_of_tile(LossArguments<T> a) {
+  BRIGHTNET_SHARED(float, derivatives, [loss_tile][5]);
+  BRIGHTNET_SHARED(int, owners, [loss_tile]);
+  BRIGHTNET_SHARED(float, class_losses, [loss_tile]);
   const YoloHead& head = a.head;
   const int own = static_cast<int>(threadIdx.x);
   const size_t first = static_cast<size_t>(blockIdx.x) * a.of_block;
@@ -273,7 +273,7 @@ __global__ void __launch_bounds__(tile) loss_of_tile(LossArguments<T> a) {
   sums.objectness = block_sum(inside ? static_cast<double>(objectness.weight * seen.value) : 0.0);
   if (any_truth) {
     __syncthreads();  // the zeros are written
-    for (int i = own / warp_size; i < tile; i += tile / warp_size) {
+    for (int i = own / warp_size; i < loss_tile; i += loss_tile / warp_size) {
       if (owners[i] < 0) continue;
       const size_t classes = a.place(first + i) + 5;
       const float loss = class_loss(a, place_of(first + i, a.shape, head.mask_count), owners[i],
@@ -319,7 +319,7 @@ size_t winner_bytes(const YoloHead& head, const Shape& shape) {
 
 /// Predictions of a block, in whole rows of so many.
 unsigned of_block(unsigned row) {
-  return tile / row * row;
+  return loss_tile / row * row;
 }
 
 }  // namespace
@@ -366,7 +366,7 @@ void CudaBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
     const size_t scale = pass.scale.dynamic ? sizeof(float) : 0;
     const Traffic traffic{count * (5 * sizeof(T) + sizeof(Winner)) + offsets + scale,
                           shape.pixels() * stride * sizeof(T) + tiles * sizeof(Sums)};
-    launch(loss_of_tile<T>, Grid(tiles).moving(traffic), tile, 0, stream(), arguments);
+    launch(loss_of_tile<T>, Grid(tiles).moving(traffic), loss_tile, 0, stream(), arguments);
   });
   const size_t totals = pass.totals ? 5 * sizeof(double) : 0;
   launch(add_up, Grid(1).moving({tiles * sizeof(Sums) + totals, sizeof(YoloLoss) + totals}), add_up_threads,

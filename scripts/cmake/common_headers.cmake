@@ -39,7 +39,27 @@ function(brightnet_common_headers target kind)
   target_precompile_headers(${target} REUSE_FROM brightnet_headers_of_${kind})
 endfunction()
 
-# Kernels are not compiled so: what the compiler inlines decides how it rounds.
+# Sets `result` to files of the build folder that include the given CUDA sources, nine each: nvcc spends most of its time on
+# headers, and CMake's own unity builds know CUDA from 3.31 on. A kernel's code does not depend on its neighbours.
+function(brightnet_unity_kernels result)
+  set(files ${ARGN})
+  list(LENGTH ARGN count)
+  if(BRIGHTNET_UNITY_BUILD AND count)
+    set(files)
+    math(EXPR last "${count} - 1")
+    foreach(first RANGE 0 ${last} 9)
+      list(SUBLIST ARGN ${first} 9 batch)
+      list(TRANSFORM batch REPLACE "${CMAKE_SOURCE_DIR}/(.+)" "#include \"\\1\"\n")
+      list(JOIN batch "" batch)
+      set(file ${CMAKE_BINARY_DIR}/unity_kernels/from_${first}.cu)
+      file(CONFIGURE OUTPUT ${file} CONTENT "${batch}" @ONLY)  # written only where it changes
+      list(APPEND files ${file})
+    endforeach()
+  endif()
+  set(${result} ${files} PARENT_SCOPE)
+endfunction()
+
+# The CPU's kernels are not compiled so: what the compiler inlines decides how it rounds.
 function(brightnet_unity_build target)
   if(BRIGHTNET_UNITY_BUILD)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)

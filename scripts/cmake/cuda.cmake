@@ -156,8 +156,11 @@ set(BRIGHTNET_CUDNN_DEFINITIONS NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING CUDNN_FRON
 # the libraries that it depends on.
 function(brightnet_add_cuda link)
   if(BRIGHTNET_CUDA_FOUND)
-    file(GLOB sources CONFIGURE_DEPENDS kernels/cuda/*.cpp kernels/cuda/*.cu)
+    file(GLOB sources CONFIGURE_DEPENDS kernels/cuda/*.cpp)
     list(FILTER sources EXCLUDE REGEX "kernels/cuda/absent.cpp")
+    file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.cu)
+    brightnet_unity_kernels(kernels ${kernels})
+    list(APPEND sources ${kernels})
   else()
     set(sources kernels/cuda/absent.cpp kernels/cuda/installation.cpp kernels/cuda/timed_choice.cpp
       kernels/cuda/tune_cache.cpp)
