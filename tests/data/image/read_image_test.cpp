@@ -5,6 +5,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "data/image/grey.h"
+#include "data/image/jpeg.h"
 #include "tests/data/dataset_files.h"
 #include "tests/data/image_files.h"
 
@@ -316,6 +317,23 @@ TEST(ReadImage, SixteenBitGreyIsScaledByItsOwnRange) {
     EXPECT_EQ(read[1], 255);
     EXPECT_EQ(read[3], 0);
     EXPECT_NEAR(read[2000], 255 / 2, 1);
+  }
+}
+
+// Sides are rounded up: of 3329 pixels at an eighth, the last of 417 shows one pixel of the image and seven beyond.
+TEST(ReadImage, AReducedJpegIsNotStretchedByMoreThanHalfAPixel) {
+  EXPECT_EQ(jpeg_reduction({3328, 3328}, {416, 416}), 8);
+  EXPECT_EQ(jpeg_reduction({3332, 3328}, {416, 416}), 8);
+  EXPECT_EQ(jpeg_reduction({3331, 3328}, {416, 416}), 4);
+  EXPECT_EQ(jpeg_reduction({3328, 3329}, {416, 416}), 4);
+  EXPECT_EQ(jpeg_reduction({5825, 5825}, {416, 416}), 8) << "of which half a pixel of the input has more";
+  for (int side = 64; side < 600; ++side) {
+    for (int least = 32; least < side; ++least) {
+      const int reduction = jpeg_reduction({side, side}, {least, least});
+      const double decoded = (side + reduction - 1) / reduction;
+      ASSERT_LE((decoded - static_cast<double>(side) / reduction) * least / decoded, 0.5)
+          << side << ' ' << least;
+    }
   }
 }
 
