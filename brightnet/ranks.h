@@ -10,14 +10,15 @@ namespace brightnet {
 
 class Communicator;
 
-/// Whether a launcher started this process as one of several ranks.
+/// Whether a launcher started this process as one of several ranks. Throws InputError where one has that is not MPI's, such
+/// as torchrun: each process would work alone.
 BRIGHTNET_PUBLIC bool is_launched_rank();
 
 /// This process among the others, or alone. At most one object at a time.
 class BRIGHTNET_PUBLIC Ranks {
  public:
   /// Connects to the others, and divides a machine's cores among its ranks. `expected` of them were asked for; 0: any
-  /// number. Throws DeviceError when MPI cannot be used.
+  /// number. Throws DeviceError when MPI cannot be used, and what is_launched_rank() throws.
   explicit Ranks(int expected = 0);
   ~Ranks();
   Ranks(const Ranks&) = delete;

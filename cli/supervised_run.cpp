@@ -7,9 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
+#include <optional>
 #include <sstream>
-
-#include <sys/wait.h>
 
 #include "brightnet/error.h"
 #include "cli/commands.h"
@@ -18,6 +17,7 @@
 #include "cli/stop_signals.h"
 #include "core/child_process.h"
 #include "core/files.h"
+#include "core/log.h"
 
 namespace brightnet::cli {
 namespace {
@@ -81,11 +81,16 @@ Gpus examine_gpus() {
   sigset_t none;
   sigemptyset(&none);
   const pid_t child = start_process({this_program(), "doctor", "--gpus"}, "doctor", none, output);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  // It takes seconds, unless a GPU hangs.
+  constexpr auto longest = std::chrono::minutes(3);
+  const std::optional<int> code = wait_for_process(child, longest);
+  if (!code) {
+    log::warn(
+        "The GPUs gave no answer within {} minutes (`brightnet doctor` tries each): the run begins on all of them.",
+        longest.count());
   }
   Gpus gpus;
-  if (exit_code_of(status) != 0) return gpus;
+  if (code != 0) return gpus;
   std::istringstream words(read_file(output));
   words >> gpus.count;
   for (int index; words >> index;) gpus.working.push_back(index);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 #include <system_error>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -61,6 +62,19 @@ pid_t start_process(const std::vector<std::string>& words, const std::string& wh
 
 int exit_code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::optional<int> wait_for_process(pid_t process, std::chrono::milliseconds limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  int status = 0;
+  while (::waitpid(process, &status, WNOHANG) != process) {
+    if (std::chrono::steady_clock::now() >= end) {
+      ::kill(-process, SIGKILL);
+      return std::nullopt;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return exit_code_of(status);
 }
 
 // Linux adds a word to the name of a program whose file was replaced while it runs, by an update.

@@ -1,8 +1,10 @@
 // Processes that this program starts: the ranks' launcher, and the trials of `brightnet tune`.
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,10 @@ pid_t start_process(const std::vector<std::string>& words, const std::string& wh
 
 /// The exit code of waitpid()'s status: 128 and the signal's number when a signal ended the process.
 int exit_code_of(int status);
+
+/// Waits for such a process and returns its exit code; nothing when it has not ended in this time. It is killed then, with what
+/// it has started, and not waited for: one that hangs in a driver dies late or never.
+std::optional<int> wait_for_process(pid_t process, std::chrono::milliseconds limit);
 
 /// The path of this program, and of the one that has replaced it since.
 std::string this_program();

@@ -206,20 +206,35 @@ std::optional<uint64_t> tiff_pixels(Bytes bytes) {
   return width > UINT64_MAX / height ? UINT64_MAX : width * height;
 }
 
-/// "P6", then width and height in digits; a line that begins with # is a comment.
-std::optional<uint64_t> pnm_pixels(Bytes bytes) {
-  uint64_t sides[2] = {};
+bool is_pnm(Bytes bytes) {
+  return bytes.size() > 2 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6';
+}
+
+/// "P6", then width, height and (of P1 and P4 the first pixel instead) the largest value in digits; a line that begins
+/// with # is a comment.
+struct PnmHeader {
+  uint64_t width = 0, height = 0, maximum = 0;
+};
+
+PnmHeader parse_pnm(Bytes bytes) {
+  PnmHeader header;
   size_t at = 2;
-  for (uint64_t& side : sides) {
+  for (uint64_t* number : {&header.width, &header.height, &header.maximum}) {
     for (; at < bytes.size() && (std::isspace(bytes[at]) || bytes[at] == '#'); ++at) {
       if (bytes[at] == '#')
         at = static_cast<size_t>(std::find(bytes.begin() + static_cast<ptrdiff_t>(at), bytes.end(), '\n') -
                                  bytes.begin());
     }
-    for (; at < bytes.size() && std::isdigit(bytes[at]) && side < UINT32_MAX; ++at)
-      side = 10 * side + (bytes[at] - '0');
+    for (; at < bytes.size() && std::isdigit(bytes[at]) && *number < UINT32_MAX; ++at)
+      *number = 10 * *number + (bytes[at] - '0');
   }
-  const uint64_t pixels = std::min<uint64_t>(sides[0], UINT32_MAX) * std::min<uint64_t>(sides[1], UINT32_MAX);
+  return header;
+}
+
+std::optional<uint64_t> pnm_pixels(Bytes bytes) {
+  const PnmHeader header = parse_pnm(bytes);
+  const uint64_t pixels =
+      std::min<uint64_t>(header.width, UINT32_MAX) * std::min<uint64_t>(header.height, UINT32_MAX);
   return pixels > 0 ? std::optional(pixels) : std::nullopt;
 }
 
@@ -275,7 +290,7 @@ std::optional<uint64_t> announced_pixels(Bytes bytes) {
   if (matches(bytes, 0, "GIF8")) return uint64_t{little_endian(bytes, 6, 2)} * little_endian(bytes, 8, 2);
   if (matches(bytes, 0, "\x59\xA6\x6A\x95"))
     return uint64_t{big_endian(bytes, 4, 4)} * big_endian(bytes, 8, 4);
-  if (bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6') return pnm_pixels(bytes);
+  if (is_pnm(bytes)) return pnm_pixels(bytes);
   if (matches(bytes, 4, "jP  ") || matches(bytes, 0, "\xFF\x4F\xFF\x51")) return jpeg2000_pixels(bytes);
   return std::nullopt;
 }
@@ -292,6 +307,19 @@ bool has_alpha_to_blend(Bytes bytes, int bits) {
   if (!extra_samples) return true;  // as OpenCV writes alpha
   constexpr uint64_t unassociated_alpha = 2;
   return *extra_samples == unassociated_alpha && bits > 8;  // libtiff has multiplied those of 8 bits
+}
+
+double unscaled_maximum(Bytes bytes, int bits) {
+  const double full = bits == 16 ? 65535 : 255;
+  if (!is_pnm(bytes) || bytes[1] == '1' || bytes[1] == '4') return full;
+  const bool scaled = bits == 8 && bytes[1] < '4';  // OpenCV does it for 8 bits in digits alone
+  const double maximum = parse_pnm(bytes).maximum;
+  return scaled || maximum < 1 || maximum > full ? full : maximum;
+}
+
+bool is_white_at_zero(Bytes bytes) {
+  constexpr uint64_t photometric_interpretation = 0x0106;
+  return is_tiff(bytes) && TiffDirectory(bytes).value(photometric_interpretation) == uint64_t{0};
 }
 
 int exif_orientation(Bytes tiff) {

@@ -40,6 +40,13 @@ std::optional<uint64_t> announced_pixels(std::span<const uint8_t> bytes);
 /// as the infrared of an aerial picture.
 bool has_alpha_to_blend(std::span<const uint8_t> bytes, int bits);
 
+/// The value that OpenCV's pixels of `bits` bits, 8 or 16, have at full brightness: the largest of their type, but for a
+/// PNM the one in its header, by which OpenCV scales some and not others.
+double unscaled_maximum(std::span<const uint8_t> bytes, int bits);
+
+/// Whether a TIFF's header says that 0 is white. OpenCV inverts those of 8 bits, and not those of 16.
+bool is_white_at_zero(std::span<const uint8_t> bytes);
+
 /// The orientation in an EXIF block (a TIFF header and its first directory); 1 when it has none or
 /// is damaged.
 int exif_orientation(std::span<const uint8_t> tiff);

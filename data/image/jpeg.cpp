@@ -187,11 +187,14 @@ bool read_all(jpeg_decompress_struct& info, ErrorSink& sink) {
 
 int jpeg_reduction(cv::Size stored, cv::Size at_least) {
   if (at_least.empty()) return 1;
+  const auto fits = [](int64_t denominator, int64_t side, int64_t least) {
+    if (side < denominator * least) return false;
+    const int64_t decoded = (side + denominator - 1) / denominator, beyond = decoded * denominator - side;
+    return 2 * beyond * least <= denominator * decoded;
+  };
   for (const int denominator : {8, 4, 2}) {
-    // 64-bit integers: eight times the caller's size may overflow 32 bits.
-    const bool fits = stored.width >= int64_t{denominator} * at_least.width &&
-                      stored.height >= int64_t{denominator} * at_least.height;
-    if (fits) return denominator;
+    if (fits(denominator, stored.width, at_least.width) && fits(denominator, stored.height, at_least.height))
+      return denominator;
   }
   return 1;
 }

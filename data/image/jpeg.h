@@ -22,7 +22,8 @@ struct JpegResult {
 };
 
 /// The reduction at which a JPEG of the size `stored` still has `at_least` on both sides: 8, 4, 2 or 1, which
-/// an empty `at_least` asks for.
+/// an empty `at_least` asks for. The decoded sides are rounded up, and the last pixels are in part beyond the image, which
+/// is stretched by that: where this would shift its far edge by more than half a pixel of `at_least`, it is reduced less.
 int jpeg_reduction(cv::Size stored, cv::Size at_least);
 
 /// Decodes at 1/`denominator` of the size (1, 2, 4 or 8; sides rounded up). Grey is copied to all channels; with

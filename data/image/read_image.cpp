@@ -74,8 +74,10 @@ cv::Mat grey16_to_8(const cv::Mat& image) {
 // Converts OpenCV's unchanged output to 8-bit RGB, and grey to `channels`. Throws when the conversion is ambiguous.
 cv::Mat to_rgb8(cv::Mat image, int channels, std::span<const uint8_t> bytes, const fs::path& file) {
   const int bits = 8 * static_cast<int>(image.elemSize1());
+  if (image.type() == CV_16UC1 && is_white_at_zero(bytes)) cv::bitwise_not(image, image);
   if (image.type() == CV_16UC1) image = grey16_to_8(image);
-  if (image.depth() == CV_16U) image.convertTo(image, CV_8U, 1.0 / 257);
+  const double maximum = unscaled_maximum(bytes, bits);
+  if (image.depth() == CV_16U || (bits == 8 && maximum < 255)) image.convertTo(image, CV_8U, 255 / maximum);
   if (image.depth() != CV_8U)
     throw ImageError(ImageError::Kind::undecodable, "its pixels are neither 8 nor 16 bits a channel", file);
   cv::Mat rgb;

@@ -27,7 +27,7 @@ class TextLabelOutput : public DetectionOutput {
       text += '\n';
     }
     files_.write(file_name(found.frame),
-                 [&](const std::filesystem::path& file) { write_atomically(file, text); });
+                 [&](const std::filesystem::path& file) { write_unflushed(file, text); });
   }
 
  private:

@@ -46,7 +46,7 @@ cv::VideoCapture opened(const std::string& what) {
   }
 }
 
-/// Whether "cam:554" ends in a port: such a ':' begins no password, unless a host goes on after a later '@'.
+/// Whether "cam:554" ends in a port, or "admin:12" in digits that begin a password.
 bool ends_in_port(const std::string& authority) {
   const size_t colon = authority.rfind(':');
   return colon != std::string::npos && parse_integer<uint16_t>(authority.substr(colon + 1)).has_value();
@@ -60,12 +60,15 @@ std::string without_credentials(const std::string& address) {
   const size_t begin = scheme + 3;
   const std::string rest = address.substr(begin);
   // Passwords contain '@' and '/' too, as cameras' owners give them, so the last '@' counts; after a '/' only where there may
-  // be a password before it, which a ':' begins. Rather too little is left of "a:b/live@2x" than a part of a password.
+  // be a password before it, which a ':' begins. Rather too little is left of "a:b/live@2x" than a part of a password, and
+  // of "a:12/b@c", whose host may be a or c, what is after the '@'.
   const std::string authority = rest.substr(0, rest.find('/'));
   const size_t last = rest.rfind('@'), host = authority.rfind('@');
   const bool password = last != std::string::npos && rest.find(':') < last;
   const bool in_path = last != std::string::npos && last > authority.size() && ends_in_port(authority) &&
                        rest.find_first_of("/.:", last) == std::string::npos;
+  // No user's name is in brackets, as the address of IPv6 is.
+  if (in_path && authority[0] != '[') return address.substr(0, begin) + "…" + rest.substr(last);
   const size_t at = password && !in_path ? last : host;
   return at == std::string::npos ? address : address.substr(0, begin) + rest.substr(at + 1);
 }

@@ -1,8 +1,15 @@
 #include "kernels/cuda/tune_cache.h"
 
 #include <cctype>
+#include <cerrno>
+#include <chrono>
 #include <optional>
 #include <sstream>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "core/cache_folder.h"
 #include "core/error.h"
@@ -44,6 +51,26 @@ Entries read(const std::filesystem::path& file) {
   return {};
 }
 
+/// While one lives, no other process merges its entries into a file of this folder. A folder that cannot be locked, or that
+/// a stopped process holds, is not waited for longer: the cache is worth less than the run.
+class MergeTurn {
+ public:
+  explicit MergeTurn(const std::filesystem::path& folder)
+      : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    constexpr int tries = 200;  // 2 s
+    for (int i = 0; i < tries && ::flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ~MergeTurn() {
+    if (folder_ >= 0) ::close(folder_);
+  }
+  MergeTurn(const MergeTurn&) = delete;
+  MergeTurn& operator=(const MergeTurn&) = delete;
+
+ private:
+  int folder_;
+};
+
 }  // namespace
 
 TuneCache::TuneCache(std::filesystem::path file) : file_(std::move(file)), entries_(read(file_)) {}
@@ -75,12 +102,13 @@ void TuneCache::save() {
   const std::lock_guard merge(merging);
   changed_ = false;
   try {
+    std::filesystem::create_directories(file_.parent_path());
+    const MergeTurn turn(file_.parent_path());
     Entries all = read(file_);
     for (const auto& [convolution, engine] : entries_) all[convolution] = engine;
     std::string text = std::string(header) + '\n';
     for (const auto& [convolution, engine] : all) text += convolution + '\t' + engine + '\n';
-    std::filesystem::create_directories(file_.parent_path());
-    write_atomically(file_, text);  // of ranks that write at the same time the last one wins
+    write_atomically(file_, text);
   } catch (const std::exception& error) {
     log::warn("The convolution measurements could not be saved for the next run: {}", error.what());
     file_.clear();

@@ -51,14 +51,24 @@ BRIGHTNET_HD LossTerm distilled_logit(const DistilledHeads& heads, int slot, int
   return {weight * term.value, weight * term.derivative};
 }
 
+/// A side of the teacher's box as the squared error takes it, at most the image's, which no truth exceeds: its factor
+/// 2 − w'h' would otherwise become negative and reward the error.
+BRIGHTNET_HD float side_for_squared_error(float side) {
+  return side < 1.0f ? side : 1.0f;
+}
+
 /// Loss of a prediction's box against the teacher's: the head's own box loss, with the teacher's box in the place of a
 /// truth's. `teacher`: x, y, w, h.
 BRIGHTNET_HD BoxTerm distilled_box(const DistilledHeads& heads, int slot, int column, int row, int grid_w,
                                    int grid_h, const float (&logits)[4], const float (&teacher)[4],
                                    float seen) {
-  const Box box = decode_box(heads.teacher, heads.teacher.mask[heads.slot[slot]], column, row, grid_w, grid_h,
-                             teacher[0], teacher[1], teacher[2], teacher[3]);
+  Box box = decode_box(heads.teacher, heads.teacher.mask[heads.slot[slot]], column, row, grid_w, grid_h,
+                       teacher[0], teacher[1], teacher[2], teacher[3]);
   if (!is_usable(box)) return {};
+  if (heads.student.iou_kind == IouKind::mse) {
+    box.w = side_for_squared_error(box.w);
+    box.h = side_for_squared_error(box.h);
+  }
   BoxTerm term = box_term(heads.student, heads.student.mask[slot], column, row, grid_w, grid_h, logits, box);
   const float weight = heads.alike[slot] * seen;
   term.value *= weight;

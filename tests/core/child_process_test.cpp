@@ -66,5 +66,18 @@ TEST_F(ChildProcess, HasTheExitCodeOfAShell) {
   EXPECT_EQ(exit_code_of(status), 127);
 }
 
+// `--restarts` asks `brightnet doctor` which GPUs work, and a GPU may hang.
+TEST_F(ChildProcess, ThatHangsIsNotWaitedFor) {
+  using namespace std::chrono_literals;
+  sigset_t none;
+  sigemptyset(&none);
+  EXPECT_EQ(wait_for_process(start_process({"sh", "-c", "exit 3"}, "--jobs", none, output_), 60s), 3);
+  const pid_t hanging = start_process({"sh", "-c", "trap '' TERM; sleep 600"}, "--jobs", none, output_);
+  EXPECT_EQ(wait_for_process(hanging, 100ms), std::nullopt);
+  int status = 0;
+  EXPECT_EQ(::waitpid(hanging, &status, 0), hanging);
+  EXPECT_EQ(exit_code_of(status), 128 + SIGKILL);
+}
+
 }  // namespace
 }  // namespace brightnet

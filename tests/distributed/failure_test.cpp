@@ -418,11 +418,11 @@ TEST_F(FailingRanks, OfTheLaunchersOnThePageGoOnWhereTheyWereKilledBeforeTheFirs
 TEST_F(FailingRanks, OfTheSbatchFileAreQueuedAgainUnlessTheUserMustActFirst) {
   Environment environment;
   environment.set("SLURM_JOB_ID", "7");
+  environment.set("SLURM_RESTART_COUNT", "50");  // at the time limit
   const fs::path state = run_.folder() / "runs/coco/state/state.safetensors";
   const std::string stubs = "srun() { return $1; }\nscontrol() { echo \"$@\"; }\nrun=runs/coco\n";
-  std::string rest = part_of_page("srun --mpi=pmix", "```");
-  rest = "srun $CODE\n" + rest.substr(rest.find("code=$?"));
-  write_atomically(run_.folder() / "slurm", stubs + rest);
+  const std::string rest = part_of_page("srun --mpi=pmix", "```");
+  write_atomically(run_.folder() / "slurm", stubs + "srun $CODE\n" + rest.substr(rest.find("code=$?")));
   for (const bool saved : {false, true}) {
     if (saved) fs::create_directories(state);
     for (const int code : {0, 1, 2, 3, 4, 137}) {
@@ -430,10 +430,12 @@ TEST_F(FailingRanks, OfTheSbatchFileAreQueuedAgainUnlessTheUserMustActFirst) {
       const ProgramResult result = start({"bash", "slurm"}).wait();
       EXPECT_EQ(result.code, code);
       const bool again = code == 1 || code >= 4 || (code == 3 && saved);
-      EXPECT_EQ(result.out, again ? "requeue 7\n" : "")
-          << code << (saved ? " with" : " without") << " a state";
+      EXPECT_EQ(result.out, again ? "requeue 7\n" : "") << code << ", saved: " << saved;
     }
   }
+  environment.set("CODE", "1");
+  for (int failure = 6; failure <= 11; ++failure)
+    EXPECT_EQ(start({"bash", "slurm"}).wait().out, failure <= 10 ? "requeue 7\n" : "") << failure;
 }
 
 TEST_F(FailingRanks, OfALauncherAreRestartedByTheLauncher) {

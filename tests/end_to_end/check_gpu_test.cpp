@@ -178,6 +178,31 @@ TEST_F(CheckGpu, AsksNoBf16OfACardThatHasNone) {
   EXPECT_EQ(with_card("7.5").code, 1);
 }
 
+// Batches of 32 pictures want more, and the tests of large tensors 15 GiB.
+TEST_F(CheckGpu, AsksASmallCardForWhatFits) {
+  program("run", "#!/bin/sh\necho \"$@\" >> asked\n[ \"$1\" = gpu_tests ] && cat tests_say\nexit 0\n");
+  const auto with_card = [&](const char* mebibytes) {
+    program("bin/nvidia-smi",
+            std::string("#!/bin/sh\necho 'Some Card, 580.1, ") + mebibytes + " MiB, 8.6'\n");
+    write_atomically(folder() / "asked", "");
+    return check({"--only", "recompute,full_size,layers"});
+  };
+  const ProgramResult small = with_card("8188");
+  EXPECT_EQ(small.code, 0) << small.out << small.err;
+  const std::string asked = read_file(folder() / "asked");
+  EXPECT_TRUE(contains(asked, "--batch 4 ")) << asked;
+  EXPECT_FALSE(contains(asked, "--batch 32")) << asked;
+  EXPECT_FALSE(contains(asked, "FullSize")) << asked;
+  for (const char* line : {"8188 MiB of memory: yolov4 in batches of 4 instead of 32", "full_size: left out",
+                           "Not run: full_size\n", "yolov4 608, batch 4, fp16,"})
+    EXPECT_TRUE(contains(small.out, line)) << line << small.out;
+  with_card("12288");
+  EXPECT_TRUE(contains(read_file(folder() / "asked"), "--batch 8 "));
+  const ProgramResult large = with_card("81559");
+  EXPECT_TRUE(contains(read_file(folder() / "asked"), "--batch 32 "));
+  EXPECT_TRUE(contains(large.out, "Passed: recompute full_size layers\n")) << large.out;
+}
+
 TEST_F(CheckGpu, CountsWhatCouldNotRunAsFailures) {
   const ProgramResult late = check({"--seconds", "5", "--only", "tests,kernels"});
   EXPECT_EQ(late.code, 2) << late.out << late.err;

@@ -10,6 +10,7 @@ struct LaunchedRank {
   /// Number of ranks; 0: unknown.
   int size = 0;
 };
+/// Throws InputError in one of several processes that a launcher of another kind has started.
 LaunchedRank launched_rank();
 
 }  // namespace brightnet

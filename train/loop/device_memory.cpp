@@ -15,6 +15,25 @@
 #include "train/optimizer/optimizer_step.h"
 
 namespace brightnet {
+namespace {
+
+/// The first layer, or -1, with a batch-norm that is trained on maps of one pixel.
+int normalised_pixel(const Model& model, const InputSize& size) {
+  std::vector<Shape> shapes;
+  for (const LayerDescription& layer : model.layers) {
+    std::vector<Shape> inputs;
+    for (const int input : layer.inputs)
+      inputs.push_back(input == network_input ? Shape{1, size.height, size.width, model.channels}
+                                              : shapes[input]);
+    const Shape& shape = shapes.emplace_back(output_shape(layer, inputs));
+    const auto* conv = std::get_if<ConvAttributes>(&layer.attributes);
+    if (conv && conv->batch_norm && layer.rate > 0 && shape.pixels() == 1)
+      return static_cast<int>(shapes.size()) - 1;
+  }
+  return -1;
+}
+
+}  // namespace
 
 bool device_paints(const RunConfig& config, const Backend& backend) {
   const std::string alone = painted_by_cpu_alone(config.augment);
@@ -210,28 +229,43 @@ PlannedRun plan_run(const RunConfig& config, const Model& model, Backend& backen
           networks.training_memory(), networks.evaluation_memory()};
 }
 
+int layer_of_one_value(const RunConfig& config, const Model& model) {
+  const auto sizes = config.input_sizes();
+  return normalised_pixel(trained_model(config, model), *std::min_element(sizes.begin(), sizes.end()));
+}
+
+int least_micro_batch(const RunConfig& config, const Model& model, int ranks) {
+  const bool shared = config.train.sync_bn && ranks > 1;
+  return shared || layer_of_one_value(config, model) < 0 ? 1 : 2;
+}
+
 int choose_micro_batch(const RunConfig& config, const Model& model, Backend& backend, int batch,
-                       size_t budget) {
+                       size_t budget, int ranks) {
+  const int wanted = std::min(batch, least_micro_batch(config, model, ranks));
   size_t needed = 0;
-  for (int micro_batch = batch; micro_batch >= 1; --micro_batch) {
+  int least = batch;
+  for (int micro_batch = batch; micro_batch >= wanted; --micro_batch) {
     if (batch % micro_batch != 0) continue;
+    least = micro_batch;
     needed = plan_run(config, model, backend, micro_batch).memory.peak();
     if (needed <= budget) return micro_batch;
   }
-  require_memory("training '" + model.name + "' with a micro-batch of a single image", needed,
-                 {backend.name(), budget, "may be used"}, [] {
+  const std::string images = least == 1 ? "a single image" : std::to_string(least) + " images";
+  require_memory("training '" + model.name + "' with a micro-batch of " + images, needed,
+                 {backend.name(), budget, "may be used"}, [&] {
                    return "Lower train.size, use --precision bf16, raise train.memory_fraction, or set "
-                          "train.micro_batch to 1 to try nevertheless.";
+                          "train.micro_batch to " +
+                          std::to_string(least) + " to try nevertheless.";
                  });
-  return 1;
+  return least;
 }
 
 int largest_batch(const RunConfig& config, const Model& model, Backend& backend, size_t budget) {
   const auto fits = [&](int batch) {
     return plan_run(config, model, backend, batch).memory.peak() <= budget;
   };
-  if (!fits(1)) return 0;
-  int low = 1, high = 2;
+  int low = least_micro_batch(config, model, 1), high = 2 * low;
+  if (!fits(low)) return 0;
   constexpr int limit = 1 << 14;
   while (high < limit && fits(high)) {
     low = high;

@@ -106,12 +106,20 @@ struct PlannedRun {
 };
 PlannedRun plan_run(const RunConfig& config, const Model& model, Backend& backend, int micro_batch);
 
-/// The largest divisor of `batch`, a rank's part of train.batch, whose plan fits into `budget` bytes. Throws
-/// InputError, stating what one image needs, when none does.
-int choose_micro_batch(const RunConfig& config, const Model& model, Backend& backend, int batch,
-                       size_t budget);
+/// The first layer of trained_model(), or -1, whose batch-norm would see one value of each channel if a single image went
+/// through the smallest network of the run.
+int layer_of_one_value(const RunConfig& config, const Model& model);
 
-/// The largest micro-batch, not only divisors, that fits into `budget` bytes; 0 when not even one image does.
+/// The fewest images that may go through the network at once: 2 where there is such a layer and each rank has statistics
+/// of its own.
+int least_micro_batch(const RunConfig& config, const Model& model, int ranks);
+
+/// The largest divisor of `batch`, a rank's part of train.batch, whose plan fits into `budget` bytes, and not less than
+/// least_micro_batch(). Throws InputError, stating what the smallest needs, when none does.
+int choose_micro_batch(const RunConfig& config, const Model& model, Backend& backend, int batch,
+                       size_t budget, int ranks = 1);
+
+/// The largest micro-batch, not only divisors, that fits into `budget` bytes; 0 when not even least_micro_batch() does.
 int largest_batch(const RunConfig& config, const Model& model, Backend& backend, size_t budget);
 
 /// "8GiB", "512 MB", "1000000". Throws InputError.

@@ -38,8 +38,10 @@ Precision half_precision(const Backend& backend) {
 /// Collects the changed configurations that fit.
 class Try {
  public:
-  Try(const Model& model, Backend& backend, size_t free) : model_(model), backend_(backend), free_(free) {}
+  Try(const Model& model, Backend& backend, size_t free, int ranks)
+      : model_(model), backend_(backend), free_(free), ranks_(ranks) {}
   bool operator()(const RunConfig& config, const std::string& argument) {
+    if (config.train.micro_batch < least_micro_batch(config, model_, ranks_)) return false;
     const size_t bytes = peak(config, model_, backend_);
     if (bytes > free_) return false;
     fitting.push_back(argument + " (" + amount(bytes) + ')');
@@ -51,6 +53,7 @@ class Try {
   const Model& model_;
   Backend& backend_;
   size_t free_;
+  int ranks_;
 };
 
 }  // namespace
@@ -64,9 +67,9 @@ size_t memory_budget(const RunConfig& config, const Backend& backend) {
   return static_cast<size_t>(memory_fraction(config, backend) * backend.free_bytes());
 }
 
-std::vector<std::string> what_fits(const RunConfig& config, const Model& model, Backend& backend,
-                                   size_t free) {
-  Try fits(model, backend, free);
+std::vector<std::string> what_fits(const RunConfig& config, const Model& model, Backend& backend, size_t free,
+                                   int ranks) {
+  Try fits(model, backend, free, ranks);
   for (int micro_batch = config.train.micro_batch - 1; micro_batch >= 1; --micro_batch) {
     if (config.train.batch % micro_batch != 0) continue;
     RunConfig smaller = config;
@@ -121,12 +124,15 @@ void check_memory(const RunConfig& config, const Model& model, Backend& backend,
   const auto remedy = [&] {
     const size_t share = backend.free_bytes() / processes;
     std::string changes;
-    for (const auto& change : what_fits(config, model, backend, share - std::min(share, need.host)))
+    for (const auto& change :
+         what_fits(config, model, backend, share - std::min(share, need.host), processes))
       changes += (changes.empty() ? "What would fit: " : ", or ") + change;
     if (!changes.empty()) return changes;
-    return std::string(
-        "Neither a micro-batch of 1 nor a smaller input would fit alone: free some memory, or combine "
-        "--set train.micro_batch=1 with a smaller train.size");
+    const int least = least_micro_batch(config, model, processes);
+    return fmt::format(
+        "Neither a micro-batch of {} nor a smaller input would fit alone: free some memory, or combine "
+        "--set train.micro_batch={} with a smaller train.size",
+        least, least);
   };
   require_memory(
       fmt::format("training '{}' with a micro-batch of {} at {} pixels in {}", model.name,

@@ -15,9 +15,10 @@ double memory_fraction(const RunConfig& config, const Backend& backend);
 size_t memory_budget(const RunConfig& config, const Backend& backend);
 
 /// Changes, each sufficient alone, with which the run fits into `free` bytes, as command-line arguments with
-/// the resulting memory: a smaller micro-batch, 16-bit numbers, recomputed activations, a smaller input.
-std::vector<std::string> what_fits(const RunConfig& config, const Model& model, Backend& backend,
-                                   size_t free);
+/// the resulting memory: a smaller micro-batch, 16-bit numbers, recomputed activations, a smaller input;
+/// nothing that would be refused for a batch-norm of one value on these `ranks`.
+std::vector<std::string> what_fits(const RunConfig& config, const Model& model, Backend& backend, size_t free,
+                                   int ranks = 1);
 
 /// Throws InputError, with the memory needed, the memory free and what_fits(), when the run does not fit in
 /// the device's free memory. `processes` ranks of this machine take as much each.

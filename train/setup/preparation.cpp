@@ -78,7 +78,7 @@ void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend,
     // Ranks on one machine share its memory, but each has its own GPU.
     const size_t sharing = backend.works_beside_host() ? 1 : static_cast<size_t>(ranks.local_size());
     micro_batch = brightnet::choose_micro_batch(config, model, backend, batch,
-                                                memory_budget(config, backend) / sharing);
+                                                memory_budget(config, backend) / sharing, ranks.size());
     choices.push_back(
         {"train.micro_batch", std::to_string(micro_batch),
          micro_batch == batch
@@ -171,30 +171,11 @@ void prepare_model(Preparation& run) {
     run.anchors = anchor_fit(run.model, boxes);
 }
 
-/// The first layer, or -1, with a batch-norm that is trained on maps of one pixel.
-int normalised_pixel(const Model& model, const InputSize& size) {
-  std::vector<Shape> shapes;
-  for (const LayerDescription& layer : model.layers) {
-    std::vector<Shape> inputs;
-    for (const int input : layer.inputs)
-      inputs.push_back(input == network_input ? Shape{1, size.height, size.width, model.channels}
-                                              : shapes[input]);
-    const Shape& shape = shapes.emplace_back(output_shape(layer, inputs));
-    const auto* conv = std::get_if<ConvAttributes>(&layer.attributes);
-    if (conv && conv->batch_norm && layer.rate > 0 && shape.pixels() == 1)
-      return static_cast<int>(shapes.size()) - 1;
-  }
-  return -1;
-}
-
 /// Of a single value nothing is left once its mean is subtracted.
 void refuse_batch_norm_of_one_value(const RunConfig& config, const Model& described, int ranks) {
-  const bool shared = config.train.sync_bn && ranks > 1;
-  if (config.train.micro_batch > 1 || shared) return;
+  if (config.train.micro_batch >= least_micro_batch(config, described, ranks)) return;
   const Model& model = trained_model(config, described);
-  const auto sizes = config.input_sizes();
-  const int layer = normalised_pixel(model, *std::min_element(sizes.begin(), sizes.end()));
-  if (layer < 0) return;
+  const int layer = layer_of_one_value(config, described);
   const LayerDescription& normalised = model.layers[layer];
   std::string remedy =
       "Let two images or more go through the network at once (train.micro_batch, of a rank's "

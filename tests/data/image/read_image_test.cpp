@@ -5,6 +5,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "data/image/grey.h"
+#include "data/image/jpeg.h"
 #include "tests/data/dataset_files.h"
 #include "tests/data/image_files.h"
 
@@ -316,6 +317,72 @@ TEST(ReadImage, SixteenBitGreyIsScaledByItsOwnRange) {
     EXPECT_EQ(read[1], 255);
     EXPECT_EQ(read[3], 0);
     EXPECT_NEAR(read[2000], 255 / 2, 1);
+  }
+}
+
+// Sides are rounded up: of 3329 pixels at an eighth, the last of 417 shows one pixel of the image and seven beyond.
+TEST(ReadImage, AReducedJpegIsNotStretchedByMoreThanHalfAPixel) {
+  EXPECT_EQ(jpeg_reduction({3328, 3328}, {416, 416}), 8);
+  EXPECT_EQ(jpeg_reduction({3332, 3328}, {416, 416}), 8);
+  EXPECT_EQ(jpeg_reduction({3331, 3328}, {416, 416}), 4);
+  EXPECT_EQ(jpeg_reduction({3328, 3329}, {416, 416}), 4);
+  EXPECT_EQ(jpeg_reduction({5825, 5825}, {416, 416}), 8) << "of which half a pixel of the input has more";
+  for (int side = 64; side < 600; ++side) {
+    for (int least = 32; least < side; ++least) {
+      const int reduction = jpeg_reduction({side, side}, {least, least});
+      const double decoded = (side + reduction - 1) / reduction;
+      ASSERT_LE((decoded - static_cast<double>(side) / reduction) * least / decoded, 0.5)
+          << side << ' ' << least;
+    }
+  }
+}
+
+Bytes pnm(const std::string& header, const Bytes& pixels) {
+  Bytes bytes(header.begin(), header.end());
+  bytes.insert(bytes.end(), pixels.begin(), pixels.end());
+  return bytes;
+}
+
+TEST(ReadImage, APnmsLargestValueIsFullBrightness) {
+  const auto pixel = [](const Bytes& bytes) { return read_image(write("a.pnm", bytes)).at<cv::Vec3b>(0, 0); };
+  EXPECT_EQ(pixel(pnm("P5\n1 1\n15\n", {5})), cv::Vec3b(85, 85, 85));
+  EXPECT_EQ(pixel(pnm("P5\n1 1\n255\n", {5})), cv::Vec3b(5, 5, 5));
+  EXPECT_EQ(pixel(pnm("P5\n1 1\n15\n", {200})), cv::Vec3b(255, 255, 255)) << "more than it may be";
+  EXPECT_EQ(pixel(pnm("P6\n# a comment\n1 1\n15\n", {15, 5, 0})), cv::Vec3b(255, 85, 0));
+  EXPECT_EQ(pixel(pnm("P6\n1 1\n1000\n", {1000 >> 8, 1000 & 255, 0, 200, 0, 0})), cv::Vec3b(255, 51, 0));
+  EXPECT_EQ(pixel(pnm("P6\n1 1\n65535\n", {255, 255, 51, 51, 0, 0})), cv::Vec3b(255, 51, 0));
+  EXPECT_EQ(pixel(pnm("P2\n1 1\n15\n5\n", {})), cv::Vec3b(85, 85, 85));
+  EXPECT_EQ(pixel(pnm("P3\n1 1\n15\n15 5 0\n", {})), cv::Vec3b(255, 85, 0));
+  EXPECT_EQ(pixel(pnm("P3\n1 1\n1000\n1000 200 0\n", {})), cv::Vec3b(255, 51, 0));
+}
+
+/// Grey pixels in a row as a TIFF of 16 bits with this PhotometricInterpretation, 0: 0 is white, 1: 0 is black.
+Bytes grey_tiff16(const std::vector<uint32_t>& pixels, uint32_t photometric) {
+  const auto count = static_cast<uint32_t>(pixels.size());
+  const std::vector<std::pair<uint32_t, uint32_t>> entries{{256, count},       {257, 1}, {258, 16}, {259, 1},
+                                                           {262, photometric}, {273, 8}, {277, 1},  {278, 1},
+                                                           {279, 2 * count}};
+  Bytes bytes{'I', 'I', 42, 0};
+  add(bytes, 8 + 2 * count, 4);
+  for (const uint32_t pixel : pixels) add(bytes, pixel, 2);
+  add(bytes, static_cast<uint32_t>(entries.size()), 2);
+  for (const auto& [tag, value] : entries) {
+    add(bytes, tag, 2);
+    add(bytes, 3, 2);
+    add(bytes, 1, 4);
+    add(bytes, value, 4);
+  }
+  add(bytes, 0, 4);
+  return bytes;
+}
+
+TEST(ReadImage, ZeroIsWhereTheTiffSaysSo) {
+  for (const auto& [photometric, expected] :
+       {std::pair(0u, std::vector<int>{255, 128, 0}), {1u, {0, 127, 255}}}) {
+    const cv::Mat read = read_image(write("a.tif", grey_tiff16({0, 127 * 257, 65535}, photometric)));
+    ASSERT_EQ(read.cols, 3);
+    for (int x = 0; x < 3; ++x)
+      EXPECT_EQ(read.at<cv::Vec3b>(0, x)[0], expected[static_cast<size_t>(x)]) << photometric << " at " << x;
   }
 }
 

@@ -88,8 +88,8 @@ TEST(ImageCache, KeepsNothingWithoutRoom) {
 TEST(ImageCache, KeepsLargeJpegsAtTheSizeThatIsNeeded) {
   const auto folder = test_folder();
   Dataset dataset;
-  dataset.images.push_back({folder / "large.jpg", 0, 801, 600, {}});
-  cv::imwrite((folder / "large.jpg").string(), cv::Mat(600, 801, CV_8UC3, cv::Scalar(1, 2, 3)));
+  dataset.images.push_back({folder / "large.jpg", 0, 802, 600, {}});
+  cv::imwrite((folder / "large.jpg").string(), cv::Mat(600, 802, CV_8UC3, cv::Scalar(1, 2, 3)));
   ImageCache cache(dataset, plenty, {150, 150});
   EXPECT_EQ(cache.get(0, whole).size, cv::Size(201, 150));
   EXPECT_EQ(cache.reduction(0), 4);

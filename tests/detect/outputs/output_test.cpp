@@ -234,19 +234,23 @@ class CountedFlushes {
   static inline int count = 0;
 };
 
-TEST_F(Outputs, CropsAndPicturesAreNotFlushedOneByOne) {
-  const auto crops = crop_output(folder_ / "crops", names_), pictures = picture_output(folder_, names_);
+TEST_F(Outputs, CropsPicturesAndLabelsAreNotFlushedOneByOne) {
+  const auto crops = crop_output(folder_ / "crops", names_), pictures = picture_output(folder_, names_),
+             labels = text_label_output(folder_ / "labels", false);
   const std::vector<ScoredBox> boxes{{20, 10, 80, 40, 1, 0.9f}, {20, 10, 60, 50, 1, 0.8f}};
   crops->add(image("a.jpg", boxes));
   pictures->add(image("a.jpg", boxes));
+  labels->add(image("a.jpg", boxes));
   const CountedFlushes flushes;  // the folders are there now
   for (const char* name : {"b.jpg", "c.jpg"}) {
     crops->add(image(name, boxes));
     pictures->add(image(name, boxes));
+    labels->add(image(name, boxes));
   }
   pictures->finish();
   EXPECT_TRUE(fs::exists(folder_ / "crops/cat_kitten/c_2.jpg"));
   EXPECT_TRUE(fs::exists(folder_ / "c.jpg"));
+  EXPECT_TRUE(fs::exists(folder_ / "labels/c.txt"));
   EXPECT_EQ(flushes.count, 0);
 }
 

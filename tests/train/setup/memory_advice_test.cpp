@@ -125,6 +125,36 @@ TEST(MemoryAdvice, ProposesRecomputedActivationsWhereTheyFitAndAreNotThereYet) {
   EXPECT_FALSE(proposed(recomputed));
 }
 
+// Of its gates' batch-norm a single image leaves one value of each channel, which the run's own check refuses.
+TEST(MemoryAdvice, NoMicroBatchIsChosenOrProposedThatARunRefuses) {
+  SmallBackend backend;
+  const Model model = testing::model_of(
+      "head: {anchors: [[8, 8]]}\nlayers:\n  - conv: {name: whole, filters: 8, stride: 32}\n"
+      "  - global_average_pool: {}\n  - conv: {name: gates, filters: 8, size: 1}\n"
+      "  - scale_channels: {from: [whole, gates]}\n"
+      "  - conv: {filters: auto, size: 1, batch_norm: false}\n  - yolo: {mask: [0]}\n",
+      2);
+  RunConfig config = tiny_run();
+  const size_t one = peak_with(config, model, backend, 1), two = peak_with(config, model, backend, 2);
+  ASSERT_LT(one, two);
+  const auto proposes = [&](const std::string& argument, size_t free, int ranks) {
+    const auto all = what_fits(config, model, backend, free, ranks);
+    return std::any_of(all.begin(), all.end(),
+                       [&](const std::string& text) { return text.starts_with(argument + ' '); });
+  };
+  EXPECT_FALSE(proposes("--set train.micro_batch=1", one, 1));
+  EXPECT_TRUE(proposes("--set train.micro_batch=2", two, 1));
+  EXPECT_THROW(choose_micro_batch(config, model, backend, 16, one), InputError);
+  EXPECT_EQ(choose_micro_batch(config, model, backend, 16, two), 2);
+  EXPECT_EQ(choose_micro_batch(config, model, backend, 1, two), 1) << "there is no more than one image";
+  EXPECT_EQ(largest_batch(config, model, backend, one), 0);
+  EXPECT_GE(largest_batch(config, model, backend, two), 2);
+  config.train.sync_bn = true;
+  const size_t shared = peak_with(config, model, backend, 1);
+  EXPECT_TRUE(proposes("--set train.micro_batch=1", shared, 2)) << "of both ranks' images";
+  EXPECT_EQ(choose_micro_batch(config, model, backend, 16, shared, 2), 1);
+}
+
 TEST(MemoryAdvice, AMachineThatHoldsNotEvenOneImageIsToldSo) {
   SmallBackend backend;
   const Model model = shipped_model("yolov4-tiny", 2);
