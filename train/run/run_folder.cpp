@@ -7,7 +7,6 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
-#include "train/run/run_lock.h"
 
 namespace brightnet {
 namespace {
@@ -66,7 +65,6 @@ RunFolder RunFolder::create(const fs::path& wanted) {
     if (error && error != std::errc::file_exists && error != std::errc::not_a_directory) fail(error);
     if (!fs::is_directory(folder.path_, ignored) || !fs::is_empty(folder.path_, ignored)) {
       if (error == std::errc::not_a_directory) fail(error);
-      if (remove_left_folder(folder)) --number;  // and try the same again
       continue;
     }
     const bool ours = fs::create_directory(folder.state().parent_path(), error);

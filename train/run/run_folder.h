@@ -10,8 +10,8 @@ namespace brightnet {
 
 class RunFolder {
  public:
-  /// Creates `wanted`, or `wanted`-2, -3, … when it exists and is not empty, and its subfolders. What a process
-  /// left that was killed before its run began is removed (remove_left_folder()). Throws InputError on failure.
+  /// Creates `wanted`, or `wanted`-2, -3, … when it exists and is not empty, and its subfolders. Throws
+  /// InputError on failure.
   static RunFolder create(const std::filesystem::path& wanted);
   /// The folder at `path`, which another rank has created or opened.
   static RunFolder at(std::filesystem::path path) { return RunFolder(std::move(path)); }

@@ -1,14 +1,11 @@
 #include "train/run/run_lock.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <initializer_list>
 #include <string>
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -20,14 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string on_this_machine() {
+std::string this_process() {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
-  return std::string(" on ") + host;
-}
-
-std::string this_process() {
-  return "process " + std::to_string(::getpid()) + on_this_machine();
+  return "process " + std::to_string(::getpid()) + " on " + host;
 }
 
 /// What the lock's holder has written into the file, which may briefly be empty.
@@ -45,15 +38,6 @@ void refuse_link(const fs::path& folder) {
                        fs::read_symlink(folder, ignored).string() + "), and what it leads to is not written",
                    folder.string(),
                    "Put the folder itself here. For another disk, make the whole run's folder a link to it.");
-}
-
-/// Whether a folder has these entries at most.
-bool has_only(const fs::path& folder, std::initializer_list<fs::path> files) {
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (std::find(files.begin(), files.end(), entry->path()) == files.end()) return false;
-  }
-  return !error;
 }
 
 void remove_temporaries(const fs::path& folder) {
@@ -111,27 +95,6 @@ void RunLock::check() const {
 
 RunLock::~RunLock() {
   if (file_ >= 0) ::close(file_);
-}
-
-bool remove_left_folder(const RunFolder& folder) {
-  const fs::path state = folder.state().parent_path(), weights = folder.last().parent_path(),
-                 lock = state / "lock";
-  std::error_code ignored;
-  if (fs::is_symlink(folder.path(), ignored)) return false;
-  const int file = ::open(lock.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) return false;
-  // Its words are written once it is held. Another machine may not see this one's locks.
-  struct stat held {};
-  const bool left = ::flock(file, LOCK_EX | LOCK_NB) == 0 && ::fstat(file, &held) == 0 && held.st_nlink > 0 &&
-                    holder(file).ends_with(on_this_machine()) &&
-                    has_only(folder.path(), {folder.log(), state, weights}) && has_only(state, {lock}) &&
-                    has_only(weights, {});
-  if (left) {
-    for (const fs::path& gone : {folder.log(), lock, weights, state, folder.path()})
-      fs::remove(gone, ignored);
-  }
-  ::close(file);
-  return left && !fs::exists(folder.path(), ignored);
 }
 
 }  // namespace brightnet

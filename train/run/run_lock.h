@@ -29,8 +29,4 @@ class RunLock {
   std::optional<FileIdentity> lock_, folder_;
 };
 
-/// Removes the folder of a run whose process, of this machine, was killed before the run began: its lock is free and names
-/// the process, and beside it there is at most train.log. Returns whether the folder is gone.
-bool remove_left_folder(const RunFolder& folder);
-
 }  // namespace brightnet

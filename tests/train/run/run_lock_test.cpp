@@ -142,36 +142,5 @@ TEST_F(RunLocks, ClearWhatAKilledProcessLeftHalfWritten) {
   EXPECT_TRUE(fs::exists(folder_->path() / "notes.tmp"));
 }
 
-// As Ctrl-C does while a run reads its data: the next run took another number, and the folder stayed.
-TEST_F(RunLocks, AFolderWhoseRunWasKilledBeforeItBeganIsMadeAgain) {
-  const auto kill_one_with = [&](const RunFolder& folder) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      const RunLock lock(folder);
-      std::ofstream(folder.log()) << "reading\n" << std::flush;
-      ::_exit(0);
-    }
-    ::waitpid(child, nullptr, 0);
-  };
-  kill_one_with(*folder_);
-  const RunFolder again = RunFolder::create(base_ / "run");
-  EXPECT_EQ(again.path(), base_ / "run");
-  EXPECT_FALSE(fs::exists(again.log()));
-  {
-    const RunLock lock(again);
-    EXPECT_EQ(RunFolder::create(base_ / "run").path(), base_ / "run-2") << "the first reads its data";
-  }
-  EXPECT_EQ(RunFolder::create(base_ / "run").path(), base_ / "run");
-  EXPECT_EQ(RunFolder::create(base_ / "run").path(), base_ / "run-3") << "neither has its lock yet";
-  const RunFolder used = RunFolder::create(base_ / "used"),
-                  elsewhere = RunFolder::create(base_ / "elsewhere");
-  kill_one_with(used);
-  std::ofstream(used.file("notes.txt")) << "of the user";
-  std::ofstream(elsewhere.state().parent_path() / "lock") << "process 1 on another-machine";
-  for (const char* name : {"used", "elsewhere"})
-    EXPECT_EQ(RunFolder::create(base_ / name).path(), base_ / (std::string(name) + "-2"));
-  EXPECT_TRUE(fs::exists(used.log()) && fs::exists(used.file("notes.txt")));
-}
-
 }  // namespace
 }  // namespace brightnet
