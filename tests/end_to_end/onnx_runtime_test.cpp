@@ -62,6 +62,7 @@ class OnnxRuntime : public ::testing::Test {
   void write_network(bool letterbox, int channels = 3) {
     Model model = shipped_model("yolov4-tiny", 4);
     model.channels = channels;
+    model.description = YAML::Node(YAML::NodeType::Null);  // it is of three channels
     RealisticModel made = realistic_model(std::move(model), 192);
     made.trained.letterbox = letterbox;
     save_weights(folder_ / "weights.safetensors", made.trained);
