@@ -95,7 +95,9 @@ void export_for(const std::string& server, const Weights& weights, const std::fi
   check_for(known, onnx, !weights.trained().model.quantization.empty());
   const std::filesystem::path file = folder / network_place(known);
   const OnnxSummary network = write_onnx(weights, file, onnx);
-  const std::string name = std::filesystem::absolute(folder / "").parent_path().filename().string();
+  // Of "." and "models/.." too, which have no name of their own.
+  const std::filesystem::path whole = std::filesystem::absolute(folder / "").lexically_normal();
+  const std::string name = whole.parent_path().filename().string();
   for (const auto& [place, content] : server_files(known, name, onnx, network, read_onnx_metadata(file))) {
     write_atomically(folder / place, content);
     log::result("Wrote {}", (folder / place).string());

@@ -15,6 +15,7 @@
 #include "core/log.h"
 #include "core/output_files.h"
 #include "core/progress_line.h"
+#include "core/text.h"
 #include "data/loader/loader.h"
 #include "detect/open_weights.h"
 #include "layers/model/writer.h"
@@ -252,8 +253,9 @@ PrunedNetwork prune(const PruningOptions& options) {
   save_weights(made.weights, after);
   made.answer = {text_of(pruning), to_text(json_of(pruning, options))};
   made.fine_tuning =
-      fmt::format("brightnet train --model {} --weights {} --size {} --data {}{}", made.model.string(),
-                  made.weights.string(), after.size.text(), options.data.empty() ? "DATA" : options.data,
+      fmt::format("brightnet train --model {} --weights {} --size {} --data {}{}",
+                  shell_quoted(made.model.string()), shell_quoted(made.weights.string()), after.size.text(),
+                  options.data.empty() ? "DATA" : shell_quoted(options.data),
                   after.letterbox ? " --set augment.letterbox=true" : "");
   return made;
 }

@@ -54,6 +54,16 @@ void refuse_to_replace_others(const fs::path& file) {
                    "Name another with --out, or replace it with --force.");
 }
 
+/// Before the work, which takes long with --int8.
+void check_output_file(const fs::path& file) {
+  std::error_code error;
+  if (!file.has_filename() || fs::is_directory(file, error)) {
+    throw InputError("this is a folder, and the export is one file", file.string(),
+                     "Name a file with --out.");
+  }
+  check_folder(file.parent_path(), "--out");
+}
+
 /// Inputs are never replaced, even with --force.
 std::vector<fs::path> inputs(const ExportArguments& arguments) {
   return {arguments.weights.weights, arguments.weights.cfg, arguments.weights.names};
@@ -82,9 +92,9 @@ void export_as_onnx(const ExportArguments& arguments) {
   options.batch = batch_of(arguments.batch);
   if (options.heads != "nms") refuse_options(arguments.nms_only, "--heads nms");
   const fs::path file = arguments.out.empty() ? default_file(arguments, ".onnx") : fs::path(arguments.out);
+  check_output_file(file);
   refuse_to_replace_inputs({file}, inputs(arguments));
   if (!arguments.force) refuse_to_replace_others(file);
-  check_folder(file.parent_path(), "--out");
   const Weights weights = open_weights_to_export(arguments);
   export_onnx(weights, file, options);
 }
@@ -116,6 +126,7 @@ void export_as_safetensors(const ExportArguments& arguments) {
   refuse_options(arguments.nms_only, "--format onnx");
   const fs::path file =
       arguments.out.empty() ? default_file(arguments, ".safetensors") : fs::path(arguments.out);
+  check_output_file(file);
   refuse_to_replace_inputs({file}, inputs(arguments));
   if (!arguments.force) refuse_to_replace(file);
   const Weights weights = open_weights_to_export(arguments);

@@ -11,6 +11,7 @@
 #include "cli/supervised_run.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/text.h"
 
 namespace brightnet::cli {
 namespace {
@@ -62,7 +63,7 @@ int train_on_rank(const TrainArguments& arguments, const TrainingOptions& option
   if (run.outcome != TrainingOutcome::stopped) return static_cast<int>(ExitCode::done);
   log::info(
       "Stopped by a signal after {} steps; everything is saved. Resume with: brightnet train --resume {}",
-      run.iterations, run.folder.string());
+      run.iterations, shell_quoted(run.folder.string()));
   return static_cast<int>(ExitCode::interrupted);
 }
 

@@ -25,6 +25,16 @@ std::string triton_sides(const OnnxTensor& tensor, bool batched) {
   return fmt::format("{}", fmt::join(sides, ", "));
 }
 
+/// As a string of Protobuf's text format holds it.
+std::string protobuf_text(const std::string& text) {
+  std::string escaped;
+  for (const char letter : text) {
+    if (letter == '"' || letter == '\\') escaped += '\\';
+    escaped += letter;
+  }
+  return escaped;
+}
+
 std::string triton_config(const std::string& name, const OnnxOptions& options, const OnnxSummary& network) {
   // The detections after NMS are of all images together.
   const bool batched = options.batch == 0 && !are_suppressed(options.heads);
@@ -38,8 +48,8 @@ std::string triton_config(const std::string& name, const OnnxOptions& options, c
     }
     return fmt::format("{} [\n{}\n]\n", kind, fmt::join(texts, ",\n"));
   };
-  return fmt::format("name: \"{}\"\nplatform: \"onnxruntime_onnx\"\nmax_batch_size: {}\n", name,
-                     batched ? largest_batch : 0) +
+  return fmt::format("name: \"{}\"\nplatform: \"onnxruntime_onnx\"\nmax_batch_size: {}\n",
+                     protobuf_text(name), batched ? largest_batch : 0) +
          tensors("input", network.inputs) + tensors("output", network.outputs) +
          (batched ? "dynamic_batching { }\n" : "");
 }

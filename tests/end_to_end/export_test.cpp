@@ -166,6 +166,19 @@ TEST(Export, RefusesBadArgumentsWithExitCodeTwo) {
   refused(folder.run({"export", "--describe", "weights.safetensors"}), "weights.safetensors");
 }
 
+TEST(Export, AFolderIsNotReplacedByAFile) {
+  const ExportFolder folder;
+  for (const char* format : {"onnx", "safetensors"}) {
+    for (const char* out : {"pictures", "new/"}) {
+      const ProgramResult refused = folder.run(
+          {"export", "--weights", "weights.safetensors", "--format", format, "--out", out, "--force"});
+      EXPECT_EQ(refused.code, 2) << format;
+      EXPECT_NE(refused.err.find("this is a folder"), std::string::npos) << refused.err;
+    }
+  }
+  EXPECT_FALSE(fs::exists(folder / "new"));
+}
+
 TEST(Export, ReplacesAnEarlierExportAndNothingElse) {
   const ExportFolder folder;
   write_atomically(folder / "mine.txt", std::string("precious"));

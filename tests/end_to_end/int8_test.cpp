@@ -117,6 +117,18 @@ TEST_F(Int8, AFileThatOpenCvCannotReadIsAnsweredByWhatCan) {
   EXPECT_EQ(found.err.find("Export it again"), std::string::npos) << found.err;
 }
 
+TEST_F(Int8, WhereItCannotBeWrittenIsSaidBeforeTheCalibration) {
+  write_atomically(run_.folder() / "mine.txt", std::string("mine"));
+  for (const char* format : {"onnx", "safetensors"}) {
+    for (const char* out : {"data", "mine.txt/new/x"}) {
+      const ProgramResult refused =
+          run_export({"--format", format, "--int8", "--data", "data.yaml", "--out", out, "--force"});
+      expect_refused(refused, "--out");
+      EXPECT_EQ(refused.out.find("range by"), std::string::npos) << format << ' ' << out;
+    }
+  }
+}
+
 TEST_F(Int8, IsRefusedWhereItCannotBe) {
   expect_refused(run_export({"--format", "onnx", "--int8"}), "--data");
   expect_refused(run_export({"--format", "onnx", "--max-loss", "0.3"}), "--int8");

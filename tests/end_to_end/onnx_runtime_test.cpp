@@ -59,12 +59,15 @@ class OnnxRuntime : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   /// A network with the statistics of its picture, and that picture larger than its input and wider than high.
-  void write_network(bool letterbox) {
-    RealisticModel made = realistic_model(shipped_model("yolov4-tiny", 4), 192);
+  void write_network(bool letterbox, int channels = 3) {
+    Model model = shipped_model("yolov4-tiny", 4);
+    model.channels = channels;
+    model.description = YAML::Node(YAML::NodeType::Null);  // it is of three channels
+    RealisticModel made = realistic_model(std::move(model), 192);
     made.trained.letterbox = letterbox;
     save_weights(folder_ / "weights.safetensors", made.trained);
     cv::Mat bgr, larger;
-    cv::cvtColor(made.image, bgr, cv::COLOR_RGB2BGR);
+    cv::cvtColor(made.image, bgr, channels == 1 ? cv::COLOR_GRAY2BGR : cv::COLOR_RGB2BGR);
     cv::resize(bgr, larger, cv::Size(500, 360), 0, 0, cv::INTER_CUBIC);
     cv::imwrite((folder_ / "images/photo.png").string(), larger);
   }
@@ -131,6 +134,25 @@ TEST_F(OnnxRuntime, TheDocumentedProgramFindsWhatDetectFinds) {
     EXPECT_GE(among(ours, theirs, 0.99f), std::ssize(ours) - 1) << "letterbox " << letterbox;
     EXPECT_GE(among(theirs, ours, 0.99f), std::ssize(theirs) - 1) << "letterbox " << letterbox;
   }
+}
+
+TEST_F(OnnxRuntime, TheDocumentedProgramTakesNetworksOfOneChannelAndTurnedPhotos) {
+  write_network(true, 1);
+  // As a phone writes a photo that was taken upright: lying, and a note of how to turn it.
+  const ProgramResult turned =
+      Program(python_program(),
+              {"-c",
+               "from PIL import Image; photo = Image.open('images/photo.png'); exif = "
+               "photo.getexif(); exif[0x0112] = 6; photo.save('images/photo.png', "
+               "exif=exif)"},
+              folder_)
+          .wait();
+  ASSERT_EQ(turned.code, 0) << turned.err;
+  ASSERT_EQ(run_program({"export", "--weights", "weights.safetensors", "--format", "onnx"}, folder_).code, 0);
+  const auto theirs = by_onnx_runtime("weights.onnx"), ours = by_detect("weights.safetensors", "fp32");
+  EXPECT_GT(ours.size(), 10u);
+  EXPECT_GE(among(ours, theirs, 0.99f), std::ssize(ours) - 1);
+  EXPECT_GE(among(theirs, ours, 0.99f), std::ssize(theirs) - 1);
 }
 
 // The other runtimes of the page are put into ONNX Runtime's program, as it says.

@@ -46,6 +46,14 @@ TEST_F(PruneCommand, WhatItWritesIsTakenByEveryCommand) {
   EXPECT_EQ(memory["trainable_parameters"], answer["parameters_after"]);
 }
 
+TEST_F(PruneCommand, TheCommandThatItPrintsCanBeCopied) {
+  const ProgramResult made = run({"prune", "--weights", "weights.safetensors", "--out", "half of it"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  const std::string command =
+      "train --model 'half of it/model.yaml' --weights 'half of it/weights.safetensors' --size";
+  EXPECT_NE(made.out.find(command), std::string::npos) << made.out;
+}
+
 TEST_F(PruneCommand, RefusesInOneParagraph) {
   const auto expect_refused = [&](std::vector<std::string> more, const std::string& words) {
     more.insert(more.begin(), {"prune", "--out", "small"});

@@ -88,6 +88,20 @@ dynamic_batching { }
   EXPECT_EQ(onnx_batch(folder_ / "repository/blood/1/model.onnx"), 0);
 }
 
+// Triton serves a model under the name of its folder alone.
+TEST_F(Servers, TritonsModelHasTheNameOfItsFolder) {
+  const auto name_in = [&](const char* place) {
+    const std::string config = text(place);
+    return config.substr(0, config.find('\n'));
+  };
+  succeed({"--for", "triton", "--out", "."});
+  EXPECT_EQ(name_in("config.pbtxt"), "name: \"servers\"");
+  succeed({"--for", "triton", "--out", "repository/cells/."});
+  EXPECT_EQ(name_in("repository/cells/config.pbtxt"), "name: \"cells\"");
+  succeed({"--for", "triton", "--out", "a \"b\" \\"});
+  EXPECT_EQ(name_in("a \"b\" \\/config.pbtxt"), R"(name: "a \"b\" \\")");
+}
+
 // Triton adds no batch where it cannot stack images: the sides are all of the network's own.
 TEST_F(Servers, TritonIsToldOfAFixedBatchAndOfDetections) {
   succeed({"--for", "triton", "--batch", "2"});

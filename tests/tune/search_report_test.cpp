@@ -103,6 +103,7 @@ TEST(SearchReport, TheBestConfigurationHasAllValuesOfATrialWithoutAParent) {
 
 TEST(SearchReport, TheCommandToResumeHasWhatTheFolderDoesNotKeep) {
   EXPECT_EQ(resume_command("runs/a-tune", "auto", 1), "brightnet tune --resume runs/a-tune");
+  EXPECT_EQ(resume_command("my runs/a", "auto", 1), "brightnet tune --resume 'my runs/a'");
   EXPECT_EQ(resume_command("runs/a-tune", "cuda", 4),
             "brightnet tune --resume runs/a-tune --device cuda --jobs 4");
 }

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "core/files.h"
+#include "core/text.h"
 #include "layers/model/writer.h"
 #include "train/setup/automatic_head.h"
 #include "train/setup/known_runs.h"
@@ -204,7 +205,7 @@ std::vector<RunFolder> of_these(const std::vector<RunFolder>& runs, const RunReq
       fmt::format(
           "To go on with that run, name its folder: brightnet train --resume {}. Without --resume a new "
           "run begins.",
-          folder));
+          shell_quoted(folder)));
 }
 
 /// Those of `wanted`, `wanted`-2, …; where no folder was named, those of the configuration of this name alone.

@@ -91,7 +91,7 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
     const auto& best = trainer.best_metrics();
     const bool found = best && best->best.f1 > 0;
     log::result("Detect {} in your own images: brightnet detect --weights {} --source FOLDER{}",
-                dataset.classes.size() == 1 ? dataset.classes[0] : "objects", weights.string(),
+                dataset.classes.size() == 1 ? dataset.classes[0] : "objects", shell_quoted(weights.string()),
                 found ? fmt::format(" --conf {:.3f}", best->best.score) : "");
   }
   log::result("Everything else (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
@@ -113,11 +113,11 @@ void say_over(const RunConfig& config, const RunFolder& folder, const Progress& 
       "run from its weights: --weights {}.",
       config.train.iterations > 0 ? fmt::format("{} iterations", progress.iteration)
                                   : fmt::format("{} epochs", progress.epoch),
-      folder.path().string(),
+      shell_quoted(folder.path().string()),
       config.train.minutes > 0      ? fmt::format("--epochs {} --set train.minutes=0", 2 * progress.epoch)
       : config.train.iterations > 0 ? fmt::format("--set train.iterations={}", 2 * progress.iteration)
                                     : fmt::format("--epochs {}", 2 * progress.epoch),
-      folder.last().string());
+      shell_quoted(folder.last().string()));
 }
 
 /// Attaches the observers, on rank 0.
