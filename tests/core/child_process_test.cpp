@@ -66,5 +66,17 @@ TEST_F(ChildProcess, HasTheExitCodeOfAShell) {
   EXPECT_EQ(exit_code_of(status), 127);
 }
 
+// Ctrl-C, which goes to a terminal's group, reaches this program alone; and what is held back stays so in the child.
+TEST_F(ChildProcess, HasAGroupOfItsOwnAndTheSignalMaskThatItIsGiven) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGUSR1);
+  const pid_t child = start_process(
+      {"sh", "-c", "cut -d' ' -f5 /proc/$$/stat; grep SigBlk /proc/self/status"}, "--jobs", mask, output_);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(read_file(output_), std::to_string(child) + "\nSigBlk:\t0000000000000200\n");
+}
+
 }  // namespace
 }  // namespace brightnet
