@@ -23,9 +23,9 @@ size_t free_address_space() {
 
 }  // namespace
 
-size_t free_host_memory() {
+size_t free_host_memory(const std::filesystem::path& root) {
   size_t available = 0;
-  std::ifstream meminfo("/proc/meminfo");
+  std::ifstream meminfo(root / "proc/meminfo");
   for (std::string key, rest; meminfo >> key; std::getline(meminfo, rest)) {
     if (key != "MemAvailable:") continue;
     size_t kib = 0;
@@ -35,12 +35,13 @@ size_t free_host_memory() {
   }
   available = std::min(available, free_address_space());
   size_t limit = 0, used = 0;
-  std::ifstream maximum("/sys/fs/cgroup/memory.max"), current("/sys/fs/cgroup/memory.current");
+  const std::filesystem::path group = root / "sys/fs/cgroup";
+  std::ifstream maximum(group / "memory.max"), current(group / "memory.current");
   // "max" (no limit) does not read as a number.
   if (!(maximum >> limit && current >> used)) return available;
   // Cached files count as used and are given up when memory is wanted, as MemAvailable knows.
   size_t cached = 0;
-  std::ifstream statistics("/sys/fs/cgroup/memory.stat");
+  std::ifstream statistics(group / "memory.stat");
   for (std::string key; statistics >> key && key != "inactive_file";) statistics >> cached;
   if (!(statistics >> cached)) cached = 0;
   used -= std::min(used, cached);

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 
 namespace brightnet {
 
-/// Bytes that this process can still allocate: the least of MemAvailable and what its cgroup and `ulimit -v` leave.
-size_t free_host_memory();
+/// Bytes that this process can still allocate: the least of MemAvailable and what its cgroup and `ulimit -v` leave. `root` is the
+/// file system's.
+size_t free_host_memory(const std::filesystem::path& root = "/");
 
 /// "1.5 GiB".
 std::string format_bytes(double bytes);

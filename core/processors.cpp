@@ -57,9 +57,9 @@ std::optional<double> processor_quota(const fs::path& root) {
   return least;
 }
 
-int usable_processors() {
+int usable_processors(const fs::path& root) {
   const int processors = processors_of_affinity();
-  const auto quota = processor_quota();
+  const auto quota = processor_quota(root);
   return quota ? std::clamp(static_cast<int>(std::ceil(std::min(*quota, 1e6))), 1, processors) : processors;
 }
 

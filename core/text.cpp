@@ -83,7 +83,7 @@ std::vector<std::string_view> words(std::string_view line) {
 
 std::optional<double> parse_number(std::string_view text) {
   text = trimmed(text);
-  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   double value = 0;
   const char* end = text.data() + text.size();
   const auto [stopped, failed] = std::from_chars(text.data(), end, value);

@@ -210,5 +210,24 @@ TEST_F(Commands, AReportOfWeightsHasThePlotsUnlessTheyAreNotWanted) {
   EXPECT_TRUE(fs::exists(options.plots / "report.html"));
 }
 
+TEST_F(Commands, QuantisationHeedsItsOptions) {
+  const Weights weights = Weights::open(write_small_weights(run_));
+  const auto made = [&](const auto& change) {
+    QuantizationOptions options{.data = run_.config().string(), .images = 3};
+    change(options);
+    const QuantizedWeights quantized = quantize(weights, options);
+    return std::pair(Json::parse(quantized.report.json), quantized.weights.trained().values);
+  };
+  const auto usual = made([](auto&) {});
+  const auto symmetric = made([](QuantizationOptions& o) { o.symmetric = true; });
+  EXPECT_NE(symmetric.first["ranges"], usual.first["ranges"]);
+  const auto unequal = made([](QuantizationOptions& o) { o.equalize = false; });
+  EXPECT_EQ(unequal.first["equalized_pairs"], 0);
+  EXPECT_NE(usual.first["equalized_pairs"], 0);
+  const auto biased = made([](QuantizationOptions& o) { o.correct_bias = false; });
+  EXPECT_NE(biased.second, usual.second);
+  EXPECT_EQ(biased.first["equalized_pairs"], usual.first["equalized_pairs"]);
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -158,5 +158,39 @@ TEST_F(DetectorOf, TellsWhatItsWeightsAre) {
                InputError);
 }
 
+TEST_F(DetectorOf, SuppressesByTheThresholdThatItIsGiven) {
+  const auto found = [&](float nms) {
+    DetectorOptions how = options();
+    how.nms = nms;
+    return Detector(weights_, how).detect(image()).size();
+  };
+  EXPECT_LT(found(0), found(0.45f));
+  EXPECT_LT(found(0.45f), found(1));
+  EXPECT_EQ(found(DetectorOptions().nms), found(0.45f)) << "the usual one";
+}
+
+TEST_F(DetectorOf, LimitsAreValuesToo) {
+  for (const float limit : {0.0f, 1.0f}) {
+    DetectorOptions how = options();
+    how.confidence = how.nms = limit;
+    EXPECT_NO_THROW(Detector(weights_, how)) << limit;
+  }
+  DetectorOptions how = options();
+  how.device.precision = "fp16";
+  EXPECT_THROW(Detector(weights_, how), DeviceError) << "which a CPU does not compute in";
+}
+
+TEST(Device, IsDescribedAsItWasFound) {
+  const DeviceDescription cpu = describe_device({.device = "cpu"});
+  EXPECT_EQ(cpu.name, "CPU");
+  EXPECT_FALSE(cpu.gpu);
+  EXPECT_TRUE(cpu.precision == "fp32" || cpu.precision == "bf16") << cpu.precision;
+  EXPECT_EQ(describe_device({.device = "cpu", .precision = "fp32"}).precision, "fp32");
+  EXPECT_EQ(describe_device({.device = "cpu", .precision = "bf16"}).precision, "bf16");
+  EXPECT_THROW(describe_device({.device = "cpu", .precision = "fp16"}), DeviceError);
+  EXPECT_THROW(describe_device({.device = "abacus"}), InputError);
+  EXPECT_THROW(describe_device({.device = "cpu", .precision = "int3"}), InputError);
+}
+
 }  // namespace
 }  // namespace brightnet::testing

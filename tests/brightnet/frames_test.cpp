@@ -140,5 +140,30 @@ TEST_F(FramesOf, APngHasThePixelsOfAnyImage) {
   EXPECT_THROW(encode_png({}), InputError);
 }
 
+TEST_F(FramesOf, AnImageOfMorePixelsThanAreAllowedIsNotDecoded) {
+  EXPECT_THROW(all(image(), {.max_pixels = 64 * 64 - 1}), InputError);
+  EXPECT_EQ(all(image(), {.max_pixels = 64 * 64}).size(), 1u);
+}
+
+TEST_F(FramesOf, ABoxIsDrawnWhereItIs) {
+  const std::vector<uint8_t> black(size_t{200} * 300 * 3);
+  const std::vector<DetectedObject> objects{{20, 150, 280, 180, 0, 0.5f}};
+  const Picture drawn =
+      draw_objects({.pixels = black.data(), .height = 200, .width = 300}, objects, weights_.classes());
+  ASSERT_EQ(drawn.width, 300);
+  // Or a pixel or two beside it.
+  const auto is_painted = [&](int x, int y) {
+    int sum = 0;
+    for (int row = y - 2; row <= y + 2; ++row) {
+      for (int column = 3 * (x - 2); column < 3 * (x + 3); ++column)
+        sum += drawn.pixels.get()[row * 900 + column];
+    }
+    return sum > 0;
+  };
+  for (const auto& [x, y] : {std::pair(200, 180), {20, 165}, {280, 165}}) EXPECT_TRUE(is_painted(x, y)) << x;
+  for (const auto& [x, y] : {std::pair(150, 20), {150, 100}, {200, 165}, {290, 190}})
+    EXPECT_FALSE(is_painted(x, y)) << x;
+}
+
 }  // namespace
 }  // namespace brightnet::testing

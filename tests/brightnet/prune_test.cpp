@@ -126,5 +126,34 @@ TEST_F(Prune, RefusesOtherClassesQuantisedWeightsAndFilesThatAreThere) {
   EXPECT_NE(refusal(wrong).find("would be overwritten"), std::string::npos);
 }
 
+TEST_F(Prune, SaysHowItIsTrainedFurtherAndForgetsTheScoresOfTheWhole) {
+  TrainedModel whole = load_trained_model(weights_);
+  whole.size = {32, 96};
+  whole.letterbox = true;
+  whole.training = {{"AP", "0.5"}, {"AP50", "0.7"}, {"run", "mine"}};
+  save_weights(weights_, whole);
+  const PrunedNetwork made = prune(options());
+  EXPECT_EQ(made.fine_tuning, "brightnet train --model " + made.model.string() + " --weights " +
+                                  made.weights.string() +
+                                  " --size 32x96 --data DATA --set augment.letterbox=true");
+  const TrainedModel after = load_trained_model(made.weights);
+  EXPECT_EQ(after.training.count("AP") + after.training.count("AP50"), 0u);
+  EXPECT_EQ(after.training.at("run"), "mine");
+  EXPECT_NE(after.training.at("pruned").find("% of the FLOP are left"), std::string::npos);
+  EXPECT_EQ(after.size, whole.size);
+  EXPECT_TRUE(after.letterbox);
+}
+
+TEST_F(Prune, LeavesMultiplesOfWhatItIsAsked) {
+  PruningOptions sixteen = options(0.6);
+  sixteen.multiple = 16;
+  const Json layers = Json::parse(prune(sixteen).answer.json)["layers"];
+  for (const Json& layer : layers) {
+    if (layer["channels_before"] != layer["channels_after"]) {
+      EXPECT_EQ(layer["channels_after"].get<int>() % 16, 0) << layer;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -1,5 +1,6 @@
 #include "brightnet/train.h"
 
+#include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 #include "brightnet/error.h"
 #include "brightnet/export.h"
 #include "brightnet/log.h"
+#include "core/text.h"
 #include "formats/weights.h"
 #include "tests/logged.h"
 #include "tests/train/small_run.h"
@@ -80,6 +82,21 @@ TEST_F(TrainOf, TellsItsObserverEveryStepAndEpoch) {
   EXPECT_EQ(seen.last.epochs, 2);
   EXPECT_EQ(seen.last.steps, 3);
   EXPECT_GT(seen.last.rate, 0);
+  EXPECT_EQ(seen.last.epoch, 2);
+  EXPECT_EQ(seen.last.step, 3) << "and not 0 of the next epoch";
+  EXPECT_EQ(seen.last.iteration, 6);
+  // The last row of metrics.csv is of the same epoch.
+  const std::vector<TextLine> rows = read_lines(result.folder / "metrics.csv");
+  const auto names = csv_fields(rows.front().text), values = csv_fields(rows.back().text);
+  ASSERT_TRUE(names && values && names->size() == values->size());
+  for (const auto& [name, told] : {std::pair("loss", seen.last.loss),
+                                   {"box_loss", seen.last.box},
+                                   {"objectness_loss", seen.last.objectness},
+                                   {"class_loss", seen.last.classes}}) {
+    const size_t column = static_cast<size_t>(std::find(names->begin(), names->end(), name) - names->begin());
+    ASSERT_LT(column, values->size()) << name;
+    EXPECT_NEAR(told, parse_number((*values)[column]).value_or(-1), 1e-3 * told + 1e-6) << name;
+  }
   ASSERT_TRUE(result.best);
   EXPECT_EQ(result.best->per_class.size(), 2u);
   EXPECT_EQ(result.best->images, 4);
@@ -291,12 +308,15 @@ TEST_F(TrainOf, ItsShorthandsAreThoseOfTheCommand) {
   shorthands.epochs = 1;
   shorthands.run.size = "32x64";
   shorthands.run.batch = 6;
+  shorthands.run.settings.push_back("train.iterations=50");  // which the epochs replace
+  shorthands.no_graph = true;
   const TrainingResult result = train(shorthands);
   EXPECT_EQ(result.epochs, 1);
   EXPECT_EQ(result.iterations, 2);
   const Weights weights = Weights::open(result.weights);
   EXPECT_EQ(weights.input_height(), 32);
   EXPECT_EQ(weights.input_width(), 64);
+  EXPECT_NE(read_file(result.folder / "config.yaml").find("graph: false"), std::string::npos);
   shorthands.run.batch = -1;
   try {
     train(shorthands);
@@ -304,6 +324,31 @@ TEST_F(TrainOf, ItsShorthandsAreThoseOfTheCommand) {
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("--batch"), std::string::npos) << error.what();
   }
+}
+
+TEST_F(TrainOf, TakesTheWeightsAndTheDescriptionThatItIsGiven) {
+  write_atomically(run_.folder() / "other.weights", std::string("no weights"));
+  const auto refusal = [&](const auto& change) -> std::string {
+    TrainingOptions given = options();
+    change(given);
+    try {
+      train(given);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const std::string weights = refusal([](TrainingOptions& o) { o.weights = "/nowhere/w.safetensors"; });
+  EXPECT_NE(weights.find("/nowhere/w.safetensors"), std::string::npos) << weights;
+  const std::string cfg = refusal([&](TrainingOptions& o) {
+    o.weights = (run_.folder() / "other.weights").string();
+    o.weights_cfg = "/nowhere/w.cfg";
+  });
+  EXPECT_NE(cfg.find("/nowhere/w.cfg"), std::string::npos) << cfg;
+  const std::string fold = refusal([](TrainingOptions& o) { o.run.fold = "7/5"; });
+  EXPECT_NE(fold.find("fold"), std::string::npos) << fold;
+  const std::string precision = refusal([](TrainingOptions& o) { o.run.precision = "fp99"; });
+  EXPECT_NE(precision.find("fp99"), std::string::npos) << precision;
 }
 
 }  // namespace

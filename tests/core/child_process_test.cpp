@@ -79,5 +79,17 @@ TEST_F(ChildProcess, ThatHangsIsNotWaitedFor) {
   EXPECT_EQ(exit_code_of(status), 128 + SIGKILL);
 }
 
+// Ctrl-C, which goes to a terminal's group, reaches this program alone; and what is held back stays so in the child.
+TEST_F(ChildProcess, HasAGroupOfItsOwnAndTheSignalMaskThatItIsGiven) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGUSR1);
+  const pid_t child = start_process({"sh", "-c", "cut -d' ' -f5 /proc/$$/stat; kill -USR1 $$; echo alive"},
+                                    "--jobs", mask, output_);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(read_file(output_), std::to_string(child) + "\nalive\n");
+}
+
 }  // namespace
 }  // namespace brightnet

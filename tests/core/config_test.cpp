@@ -255,5 +255,16 @@ TEST(Config, AFileIsReadFromItsPlaceAndNamedInMessages) {
   }
 }
 
+TEST(Config, ALimitItselfIsWithinIt) {
+  EXPECT_EQ(read_example("epochs: 1\n").epochs, 1);
+  EXPECT_EQ(read_example("epochs: 1000\n").epochs, 1000);
+  EXPECT_EQ(read_example("schedule: {warmup: 0}\n").schedule.warmup, 0);
+}
+
+TEST(Config, AnUnknownSectionThatWasSetNamesTheCommandLine) {
+  expect_refused(refusal_of("epochs: 5\n", {"scedule.warmup=1"}), {"--set: ", "'scedule'", "'schedule'"});
+  expect_refused(refusal_of("", {"--speed:scedule.warmup=1"}), {"--speed: ", "'scedule'"});
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -94,10 +94,12 @@ TEST(DType, SizesAndComputeTypes) {
   EXPECT_EQ(compute_type(Precision::tf32), DType::f32);
   EXPECT_EQ(compute_type(Precision::bf16), DType::bf16);
   EXPECT_EQ(compute_type(Precision::fp16), DType::f16);
+  EXPECT_EQ(compute_type(Precision::int8), DType::f32) << "of what stays in floating point";
 }
 
 TEST(DType, PrecisionNamesReadBackAndOthersAreRefused) {
-  for (const auto precision : {Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16}) {
+  for (const auto precision :
+       {Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16, Precision::int8}) {
     EXPECT_EQ(parse_precision(enum_name(precision)), precision);
   }
   EXPECT_THROW(parse_precision("fp64"), InputError);
@@ -116,6 +118,22 @@ TEST(Tensor, CountsElementsAndBytesAndRefusesAnotherType) {
   EXPECT_FALSE(Tensor{});
   // A count beyond 32 bits, as a large batch of a wide layer reaches.
   EXPECT_EQ((Shape{64, 608, 608, 512}.count()), size_t{64} * 608 * 608 * 512);
+}
+
+TEST(Tensor, ASliceOfItsChannelsHasTheWholesPixels) {
+  float storage[2 * 3 * 6];
+  const Tensor whole{storage, {1, 2, 3, 6}, DType::f32};
+  const Tensor slice = slice_channels(whole, 2, 3);
+  EXPECT_EQ(slice.data, storage + 2);
+  EXPECT_EQ(slice.shape, (Shape{1, 2, 3, 3}));
+  EXPECT_EQ(slice.pixel_stride(), 6u);
+  EXPECT_EQ(slice_channels(slice, 1, 2).data, storage + 3);
+  EXPECT_EQ(slice_channels(slice, 1, 2).pixel_stride(), 6u);
+  EXPECT_EQ(slice_channels(whole, 3, 3).shape.c, 3);
+  EXPECT_THROW(slice_channels(whole, 4, 3), std::logic_error);
+  EXPECT_THROW(slice_channels(whole, -1, 3), std::logic_error);
+  EXPECT_THROW(slice_channels(whole, 0, 0), std::logic_error);
+  EXPECT_EQ(slice_channels({nullptr, {1, 2, 3, 6}, DType::f32}, 2, 3).data, nullptr) << "while it is planned";
 }
 
 }  // namespace

@@ -350,5 +350,96 @@ TEST(Files, AListsPathIsFoundBelowTheFirstFolderThatHasItWithEitherSlash) {
   EXPECT_EQ(find_below("gone.jpg", folders), (folder / "a/gone.jpg").lexically_normal());
 }
 
+/// Counts what is flushed, and has the next ones fail.
+struct CountedFlushes {
+  static inline int count = 0, failing = 0, reason = 0;
+  CountedFlushes() {
+    count = failing = 0;
+    flush_written = [](int descriptor) {
+      ++count;
+      if (failing-- <= 0) return ::fsync(descriptor);
+      errno = reason;
+      return -1;
+    };
+  }
+  ~CountedFlushes() { flush_written = ::fsync; }
+};
+
+TEST(Files, WhatMustOutliveAPowerFailureIsFlushedAndNothingElse) {
+  const auto folder = fresh_folder("counted");
+  const CountedFlushes disk;
+  const auto flushes = [](const std::function<void()>& work) {
+    CountedFlushes::count = 0;
+    work();
+    return CountedFlushes::count;
+  };
+  EXPECT_EQ(flushes([&] { write_atomically(folder / "a", "x"); }), 2)
+      << "the file, and its name in the folder";
+  EXPECT_EQ(flushes([&] { write_unflushed(folder / "b", "x"); }), 0);
+  EXPECT_EQ(read_file(folder / "b"), "x");
+  EXPECT_EQ(flushes([&] { append_to_file(folder / "a", "y"); }), 0);
+  EXPECT_EQ(flushes([&] { flush_file(folder / "a"); }), 1);
+  EXPECT_EQ(flushes([&] { flush_file(folder / "gone"); }), 0);
+  std::error_code error;
+  EXPECT_EQ(flushes([&] { create_folders(folder / "new/one", error); }), 2)
+      << "each name in the folder above";
+  EXPECT_FALSE(error);
+  EXPECT_TRUE(fs::is_directory(folder / "new/one"));
+  EXPECT_EQ(flushes([&] { create_folders(folder / "new/one", error); }), 0);
+  create_folders(folder / "a/below", error);
+  EXPECT_TRUE(error);
+}
+
+TEST(Files, AFlushIsTriedAgainAndThatADiskCannotIsNoFailure) {
+  const auto folder = fresh_folder("tried");
+  const CountedFlushes disk;
+  const auto write = [&](int failing, int reason) {
+    CountedFlushes::failing = failing;
+    CountedFlushes::reason = reason;
+    write_atomically(folder / "a", std::to_string(reason));
+  };
+  EXPECT_NO_THROW(write(2, EINTR));
+  EXPECT_EQ(CountedFlushes::failing, -2) << "again until it is done";
+  EXPECT_NO_THROW(write(2, EINVAL));
+  EXPECT_THROW(write(1, EIO), InputError);
+  EXPECT_EQ(read_file(folder / "a"), std::to_string(EINVAL)) << "the old content";
+  EXPECT_EQ(entries(folder), 1u);
+}
+
+// The processes of a run must not hold files of the one that starts them.
+TEST(Files, FilesThatAreWrittenAreNotInherited) {
+  const auto folder = fresh_folder("inherited");
+  const AtomicFile atomic(folder / "weights");
+  const int log = open_no_link(folder / "log", O_WRONLY | O_CREAT);
+  EXPECT_NE(::fcntl(log, F_GETFD) & FD_CLOEXEC, 0);
+  int seen = 0;
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (!AtomicFile::is_temporary(fs::read_symlink(entry.path(), gone))) continue;
+    ++seen;
+    EXPECT_NE(::fcntl(std::stoi(entry.path().filename().string()), F_GETFD) & FD_CLOEXEC, 0);
+  }
+  EXPECT_EQ(seen, 1);
+  ::close(log);
+}
+
+TEST(Files, TemporaryFilesAreKnownByTheirWholeName) {
+  EXPECT_TRUE(AtomicFile::is_temporary("folder/last.safetensors.123-0.tmp"));
+  for (const char* other :
+       {"last.123.tmp", "last.123-0.tmp.gz", ".123-0.tmp", "last.a-0.tmp", "last123-0.tmp"})
+    EXPECT_FALSE(AtomicFile::is_temporary(other)) << other;
+}
+
+TEST(Files, ARealPathIsThatBehindLinks) {
+  const auto folder = fresh_folder("real");
+  write_atomically(folder / "mine", "");
+  fs::create_symlink("mine", folder / "link");
+  EXPECT_EQ(real_path(folder / "link"), fs::canonical(folder) / "mine");
+  EXPECT_EQ(real_path(folder / "gone"), folder / "gone");
+  EXPECT_EQ(find_below((folder / "mine").string(), {folder / "other"}), (folder / "mine").lexically_normal())
+      << "absolute";
+  EXPECT_EQ(find_below("mine", {}), "mine");
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -82,6 +82,8 @@ TEST(InputSize, RefusesWhatIsNoSizeWithItsPlace) {
   for (const char* outside : {"0", "16", "9000", "416x16", "[9000, 416]"})
     EXPECT_NE(size_refusal("size: " + std::string(outside)).find("from 32 to 8192"), std::string::npos)
         << outside;
+  for (const char* inside : {"32", "8192", "32x8192"})
+    EXPECT_EQ(size_refusal("size: " + std::string(inside)), "") << inside;
   EXPECT_NE(size_refusal("sizes: 416").find("must be a list"), std::string::npos);
   EXPECT_NE(size_refusal("sizes: [416, 20]").find("from 32"), std::string::npos);
 }

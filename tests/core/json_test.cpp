@@ -18,5 +18,22 @@ TEST(WholeNumber, ThatDoesNotFitIsRefused) {
   EXPECT_THROW(whole_number<uint64_t>(Json::parse("-1.0")), Json::exception);
 }
 
+TEST(WholeNumber, IsExactUpToTheLastThatADoubleHas) {
+  EXPECT_EQ(whole_number<int64_t>(Json::parse("9007199254740992.0")), int64_t{1} << 53);
+  EXPECT_THROW(whole_number<int64_t>(Json::parse("9007199254740994.0")), Json::exception);
+}
+
+TEST(JsonNumbers, AreShortAndNullIsNotANumber) {
+  EXPECT_EQ(shortest(0.87f), 0.87);
+  EXPECT_EQ(shortest(-1e-7f), -1e-7);
+  EXPECT_EQ(shortest(16777216), 16777216);
+  EXPECT_TRUE(std::isnan(number_or_nan(Json::parse("null"))));
+  EXPECT_EQ(number_or_nan(Json::parse("0.25")), 0.25);
+}
+
+TEST(JsonText, IsIndentedAndReplacesWhatIsNotUtf8) {
+  EXPECT_EQ(to_text(Json{{"b", 1}, {"a", "caf\xe9"}}), "{\n  \"b\": 1,\n  \"a\": \"caf\ufffd\"\n}\n");
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -1,5 +1,6 @@
 #include "core/log.h"
 
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,46 @@ TEST(Log, OtherRanksThanTheFirstSayWarningsAlone) {
   log_as_rank(std::nullopt);
   log::info("fourth");
   EXPECT_EQ(logged.text(), "[0] first\n[1] third\nfourth\n");
+}
+
+TEST(Log, AFilesLinesBeginWithTheDateAndTheTime) {
+  const auto file = std::filesystem::path(::testing::TempDir()) / "dated.log";
+  std::filesystem::remove(file);
+  log_to_file(file);
+  log::error("it is late");
+  end_log_file();
+  const std::string text = read_file(file);
+  EXPECT_TRUE(std::regex_match(
+      text, std::regex(R"(2\d{3}-[01]\d-[0-3]\d [0-2]\d:[0-5]\d:[0-6]\d error it is late\n)")))
+      << text;
+}
+
+TEST(Log, KeepsAMegabyteOfMessagesAtMost) {
+  const auto file = std::filesystem::path(::testing::TempDir()) / "megabyte.log";
+  std::filesystem::remove(file);
+  keep_messages();
+  const std::string line(1 << 12, 'x');
+  for (int i = 0; i < 300; ++i) log::info("{} {}", i, line);
+  log_to_file(file);
+  end_log_file();
+  const std::string text = read_file(file);
+  EXPECT_GT(text.size(), size_t{1000} << 10);
+  EXPECT_LE(text.size(), size_t{1} << 20);
+  EXPECT_NE(text.find(" info 0 x"), std::string::npos) << "the first ones stay";
+}
+
+// A program may change its folder while a run goes on.
+TEST(Log, AFilesPlaceDoesNotMoveWithTheFolder) {
+  const auto before = std::filesystem::current_path();
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "log_place";
+  std::filesystem::create_directories(folder);
+  std::filesystem::current_path(folder);
+  std::filesystem::remove("relative.log");
+  log_to_file("relative.log");
+  std::filesystem::current_path(before);
+  log::info("from elsewhere");
+  end_log_file();
+  EXPECT_NE(read_file(folder / "relative.log").find("from elsewhere"), std::string::npos);
 }
 
 }  // namespace

@@ -51,5 +51,29 @@ TEST_F(OutputFiles, AnAnswerReplacesAnEarlierOneAlone) {
   EXPECT_EQ(read_file(file), answer);
 }
 
+TEST_F(OutputFiles, WhatIsNoEarlierAnswerIsNotReplaced) {
+  const auto refused = [&](const std::string& content, const std::string& beginning) {
+    std::ofstream(folder_ / "answer.json") << content;
+    try {
+      check_answer_file(folder_ / "answer.json", "--json", beginning);
+    } catch (const InputError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refused("", "[\n"), "") << "an empty file";
+  EXPECT_EQ(refused("[\n  {\n", "[\n  {"), "");
+  EXPECT_EQ(refused("[\n]\n", "[\n  {"), "") << "a list that found nothing";
+  EXPECT_NE(refused("[\n]\nmine", "[\n  {"), "");
+  EXPECT_NE(refused("[\n]\n", answer_beginning("AP")), "");
+  EXPECT_NE(refused("my notes", answer_beginning("AP")).find("not an earlier output"), std::string::npos);
+  EXPECT_NE(refused("{", answer_beginning("AP")), "") << "shorter than a beginning";
+  fs::create_directories(folder_ / "folder");
+  EXPECT_THROW(check_answer_file(folder_ / "folder", "--json", "{"), InputError);
+  EXPECT_THROW(check_answer_file("/dev/null", "--json", "{"), InputError);
+  EXPECT_NO_THROW(check_answer_file("-", "--json", "{"));
+  EXPECT_THROW(check_answer_file(folder_ / "answer.json/below", "--json", "{"), InputError);
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -48,5 +48,12 @@ TEST(Printable, WhatIsLoggedIs) {
   EXPECT_EQ(read_file(file).find('\x1b'), std::string::npos);
 }
 
+TEST(Printable, TheFirstAndTheLastOfEachKindAreControlCharactersAndTheirNeighboursAreNot) {
+  EXPECT_EQ(printable("\x01\x1f\xC2\x80\xC2\x9F"), "\\u0001\\u001f\\u0080\\u009f");
+  EXPECT_EQ(printable("\u202a\u202b\u202c\u202d\u2066\u2068"), "\\u202a\\u202b\\u202c\\u202d\\u2066\\u2068");
+  const std::string harmless = " ~\u00a0\u2029\u202f\u2065\u206a";
+  EXPECT_EQ(printable(harmless), harmless);
+}
+
 }  // namespace
 }  // namespace brightnet

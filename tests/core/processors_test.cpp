@@ -1,8 +1,13 @@
 #include "core/processors.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "core/files.h"
+#include "core/threads.h"
+#include "tests/environment.h"
 
 namespace brightnet {
 namespace {
@@ -65,6 +70,41 @@ TEST_F(ProcessorQuota, IsReadFromVersion1) {
 
 TEST(UsableProcessors, AreAtLeastOne) {
   EXPECT_GE(usable_processors(), 1);
+}
+
+TEST_F(ProcessorQuota, CountsAsWholeProcessors) {
+  const int all = usable_processors(root_);
+  write("proc/self/cgroup", "0::/\n");
+  for (const auto& [quota, processors] :
+       {std::pair("20000", 1), {"100000", 1}, {"150000", 2}, {"200000", 2}}) {
+    write("sys/fs/cgroup/cpu.max", std::string(quota) + " 100000\n");
+    EXPECT_EQ(usable_processors(root_), std::min(all, processors)) << quota;
+  }
+  write("sys/fs/cgroup/cpu.max", "999999999999999 1\n");
+  EXPECT_EQ(usable_processors(root_), all);
+}
+
+TEST(ComputeThreads, AreTheUsableProcessorsUnlessOpenMPsVariableSaysHowMany) {
+  testing::Environment environment;
+  const int before = omp_get_max_threads(), other = usable_processors() + 1;
+  omp_set_num_threads(other);
+  environment.set("OMP_NUM_THREADS", "3");
+  limit_compute_threads();
+  EXPECT_EQ(compute_threads(), other) << "OpenMP itself heeds it";
+  environment.set("OMP_NUM_THREADS", std::nullopt);
+  limit_compute_threads();
+  EXPECT_EQ(compute_threads(), usable_processors());
+  omp_set_num_threads(before);
+}
+
+TEST(ParallelRanges, CoverEverythingOnce) {
+  for (const size_t count : {0, 1, 2, 3, 1000}) {
+    std::vector<int> times(count);
+    parallel_ranges(count, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) ++times[i];
+    });
+    EXPECT_EQ(times, std::vector<int>(count, 1));
+  }
 }
 
 }  // namespace

@@ -74,6 +74,20 @@ TEST(ProgressLine, MakesRoomForMessages) {
 TEST(ProgressLine, WritesTimesAsClocksDo) {
   EXPECT_EQ(format_seconds(123.4), "2:03");
   EXPECT_EQ(format_seconds(3723), "1:02:03");
+  EXPECT_EQ(format_seconds(0.4), "0:00");
+  EXPECT_EQ(format_seconds(59.6), "1:00") << "rounded";
+  EXPECT_EQ(format_seconds(3599.4), "59:59");
+  EXPECT_EQ(format_seconds(3599.6), "1:00:00");
+}
+
+TEST(ProgressLine, IsDueAfterItsInterval) {
+  const LogSink before = set_log_sink({});  // no terminal
+  ProgressLine never(1000), always(0);
+  EXPECT_FALSE(never.due());
+  EXPECT_TRUE(always.due());
+  never.show("a line");
+  EXPECT_FALSE(never.due());
+  set_log_sink(before);
 }
 
 }  // namespace

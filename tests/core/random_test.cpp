@@ -101,5 +101,31 @@ TEST(Random, NormalHasMeanZeroVarianceOneAndTheRightTails) {
   EXPECT_NEAR(beyond_two / static_cast<double>(count), std::erfc(2 / std::sqrt(2.0)), 0.003);
 }
 
+// What a seed gives in one version of brightnet it gives in the next: a run that was begun by one is resumed by the other.
+TEST(Random, AStreamIsThatOfItsSeedPurposeEpochAndSample) {
+  constexpr uint64_t seed = 0x500000007, sample = 0x600000009;
+  const auto block = [](uint32_t number) {
+    return philox4x32({number, 9, 4, static_cast<uint32_t>(Purpose::augment) ^ (6u << 16)}, {7, 5});
+  };
+  const Random random(seed, Purpose::augment, 4, sample);
+  const Block one = block(0), two = block(1);
+  std::vector<uint32_t> expected(one.begin(), one.end());
+  expected.insert(expected.end(), two.begin(), two.end());
+  EXPECT_EQ(first(random), expected);
+  Random uniform = random, below = random, normal = random;
+  EXPECT_EQ(uniform.uniform(), static_cast<float>(one[0] >> 8) / 16777216.0f);
+  EXPECT_EQ(below.below(1000), static_cast<uint32_t>(uint64_t{one[0]} * 1000 >> 32));
+  const double radius = std::sqrt(-2 * std::log(1 - (one[0] >> 8) / 16777216.0));
+  EXPECT_NEAR(normal.normal(), radius * std::cos(2 * std::acos(-1.0) * ((one[1] >> 8) / 16777216.0)), 1e-5);
+}
+
+TEST(Random, PurposesKeepTheirNumbersAndShareNone) {
+  const Purpose all[] = {Purpose::tune,    Purpose::weights,  Purpose::order,  Purpose::augment,
+                         Purpose::mosaic,  Purpose::synth,    Purpose::size,   Purpose::test,
+                         Purpose::anchors, Purpose::geometry, Purpose::pixels, Purpose::paste,
+                         Purpose::cutmix,  Purpose::cutout,   Purpose::tiles};
+  for (uint32_t i = 0; i < std::size(all); ++i) EXPECT_EQ(static_cast<uint32_t>(all[i]), i);
+}
+
 }  // namespace
 }  // namespace brightnet

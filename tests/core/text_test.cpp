@@ -24,6 +24,7 @@ TEST(Text, TrimmingLeavesTheBlanksInside) {
   EXPECT_EQ(trimmed("a"), "a");
   EXPECT_EQ(trimmed(" \t\r\n"), "");
   EXPECT_EQ(trimmed(""), "");
+  EXPECT_EQ(trimmed(std::string_view("\v\f\0 a\0\v", 7)), "a");
 }
 
 TEST(Text, LowerCaseIsOfLettersAlone) {
@@ -46,7 +47,7 @@ TEST(Text, ANumberIsDecimalFiniteAndNothingElse) {
   EXPECT_EQ(parse_number(" 0.25 "), 0.25);
   EXPECT_EQ(parse_number("+3"), 3);
   EXPECT_EQ(parse_number("-1e-2"), -0.01);
-  for (const char* text : {"", "x", "1x", "1 2", "1,5", "nan", "inf", "1e999", "0x10"})
+  for (const char* text : {"", "x", "1x", "1 2", "1,5", "nan", "inf", "1e999", "0x10", "+-3", "++3"})
     EXPECT_EQ(parse_number(text), std::nullopt) << text;
 }
 
@@ -57,6 +58,18 @@ TEST(Text, AnIntegerIsDigitsThatItsTypeHoldsAndNothingElse) {
   EXPECT_EQ(parse_integer<uint64_t>("-1"), std::nullopt);
   for (const char* text : {"", "-", "+1", " 1", "1 ", "1.0", "1x", "0x10"})
     EXPECT_EQ(parse_integer<int>(text), std::nullopt) << text;
+}
+
+TEST(Text, AFieldInQuotesMayHoldSeparatorsAndQuotes) {
+  using List = std::vector<std::string>;
+  EXPECT_EQ(csv_fields("a, b ,\"c, d\",\"say \"\"no\"\"\",\"\","),
+            (List{"a", "b", "c, d", "say \"no\"", "", ""}));
+  EXPECT_EQ(csv_fields("a;b,c", ';'), (List{"a", "b,c"}));
+  EXPECT_EQ(csv_fields(""), List{""});
+  EXPECT_EQ(csv_fields("a,\"b"), std::nullopt) << "its quote has no end";
+  for (const char* field : {"plain", "with blanks", "a,b", "say \"no\"", "\"", ""})
+    EXPECT_EQ(csv_fields(csv_quoted(field)), List{field}) << field;
+  EXPECT_EQ(csv_quoted("plain"), "plain");
 }
 
 }  // namespace

@@ -115,9 +115,9 @@ TEST(Distillation, TheTeachersFeaturesStayUntilTheyAreRead) {
 /// A student, its teacher, and what it loses against it and the ground truth.
 class TaughtNetwork {
  public:
-  explicit TaughtNetwork(Backend& backend)
+  explicit TaughtNetwork(Backend& backend, float predictions = 0.7f, float features = 1.5f)
       : backend_(backend),
-        pair_(make_distillation(model_of(student_yaml, 3), model_of(teacher_yaml, 3), 0.7f, 1.5f)),
+        pair_(make_distillation(model_of(student_yaml, 3), model_of(teacher_yaml, 3), predictions, features)),
         teacher_layout_(pair_.teacher),
         layout_(pair_.student),
         teacher_values_(initial_parameters(pair_.teacher, teacher_layout_, 5)),
@@ -221,6 +221,19 @@ TEST(Distillation, GradientOfEveryParameterMatchesDifferences) {
     }
   }
   EXPECT_EQ(adapters, 4) << "a weight and a bias each";
+}
+
+TEST(Distillation, EachLossHasItsWeight) {
+  const auto backend = make_cpu_backend();
+  const auto taught = [&](float predictions, float features) {
+    TaughtNetwork network(*backend, predictions, features);
+    network.loss();
+    return network.taught;
+  };
+  const double predictions = taught(1, 0), features = taught(0, 1);
+  EXPECT_GT(predictions, 0.01);
+  EXPECT_GT(features, 0.01);
+  EXPECT_NEAR(taught(2, 3), 2 * predictions + 3 * features, 1e-4 * (predictions + features));
 }
 
 }  // namespace

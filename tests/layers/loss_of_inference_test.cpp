@@ -49,7 +49,8 @@ reference::Sums expected_loss(const Network& network, const Model& model, const 
     const auto* yolo = std::get_if<YoloAttributes>(&model.layers[i].attributes);
     if (!yolo) continue;
     YoloHead head = yolo->head;
-    head.input_width = head.input_height = side;
+    head.input_width = network.setup().width;
+    head.input_height = network.setup().height;
     head.class_weights = yolo->class_weights.data();
     const Tensor raw = network.output(static_cast<int>(i));
     std::vector<double> values(raw.count() / batch * input.truths.size());
@@ -122,6 +123,29 @@ TEST(LossOfInference, IsByTheAssignmentOfTheTraining) {
   };
   EXPECT_EQ(measured("simota", true), measured("neighbours", false));
   EXPECT_NE(measured("simota", true), measured("simota", false));
+}
+
+// An anchor's width is a fraction of the input's width, and its height of the height.
+TEST(LossOfInference, OfARectangularInputHasItsSides) {
+  const auto backend = make_cpu_backend();
+  BoundNetwork bound(*backend, model_of(two_heads, 3), batch, {32, 96}, Precision::fp32, Mode::infer, false,
+                     true);
+  const Input input(batch);
+  bound.network().set_pixels(input.pixels.data());
+  bound.network().infer();
+  YoloLoss loss;
+  for (const YoloLoss& of_image : bound.network().loss(input.truths)) loss += of_image;
+  const reference::Sums expected = expected_loss(bound.network(), bound.model(), input);
+  EXPECT_NEAR(loss.box, expected.box, 1e-4 * expected.box);
+  EXPECT_NEAR(loss.objectness, expected.objectness, 1e-4 * expected.objectness);
+  EXPECT_NEAR(loss.classes, expected.classes, 1e-4 * expected.classes);
+  for (const auto& of_image : bound.network().detections(0.002f)) {
+    for (const Detection& found : of_image) {
+      // Of the initial logits of sizes, which are small: about an anchor's, 10 x 12 to 40 x 40 pixels.
+      EXPECT_TRUE(found.box.w * 96 > 4 && found.box.w * 96 < 90) << found.box.w;
+      EXPECT_TRUE(found.box.h * 32 > 4 && found.box.h * 32 < 90) << found.box.h;
+    }
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
+#include "tests/layers/models.h"
 
 namespace brightnet {
 namespace {
@@ -82,6 +83,44 @@ TEST(ArenaPlan, IsNearTheLowerBoundForAChain) {
   std::vector<Lifetime> lives;
   for (int i = 0; i < 20; ++i) lives.push_back({1024, i, i + 1});
   EXPECT_EQ(plan_arena(lives).total, 2048u);
+}
+
+TEST(NetworkMemory, ARowIsWhatItsLayerHas) {
+  const auto backend = make_cpu_backend();
+  const Model model = testing::model_of(R"(
+head: {anchors: [[10, 10]]}
+layers:
+  - conv: {name: stem, filters: 8, size: 3, stride: 2}
+  - conv: {name: predicts, filters: auto, batch_norm: false, activation: linear}
+  - yolo: {mask: [0]}
+)",
+                                        2);
+  const ParameterLayout layout(model);
+  const Parameters parameters{.layout = &layout};
+  const Network network({.model = &model,
+                         .backend = backend.get(),
+                         .parameters = &parameters,
+                         .batch = 2,
+                         .height = 32,
+                         .width = 64});
+  const NetworkMemory& memory = network.memory();
+  ASSERT_EQ(memory.rows.size(), 3u);
+  const LayerMemoryRow &stem = memory.rows[0], &predicts = memory.rows[1];
+  EXPECT_EQ(stem.name, "stem");
+  EXPECT_EQ(stem.kind, "conv");
+  EXPECT_EQ(stem.output, (Shape{2, 16, 32, 8}));
+  EXPECT_EQ(stem.parameters, (8 * 27 + 4 * 8) * sizeof(float)) << "statistics included";
+  EXPECT_EQ(stem.activation, stem.output.count() * sizeof(float));
+  EXPECT_EQ(stem.gradient, stem.activation);
+  EXPECT_GE(stem.saved, stem.activation) << "the convolution's output";
+  EXPECT_EQ(predicts.output, (Shape{2, 16, 32, 7}));
+  EXPECT_EQ(predicts.parameters, (7 * 8 + 7) * sizeof(float));
+  EXPECT_EQ(predicts.gradient, predicts.output.count() * sizeof(float));
+  EXPECT_EQ(memory.rows[2].activation, 0u) << "a head's output is its input";
+  EXPECT_EQ(memory.arena(), memory.input + memory.working_weights + memory.step);
+  EXPECT_GE(memory.input, 2 * 32 * 64 * 3 + Network::max_truths(2) * sizeof(Truth));
+  EXPECT_GE(memory.step, stem.activation + stem.gradient);
+  EXPECT_GE(memory.unshared, stem.activation + stem.saved + stem.gradient + predicts.activation);
 }
 
 }  // namespace

@@ -120,5 +120,65 @@ layers:
   }
 }
 
+// A run that is resumed by the next version, or begun again with its seed, has the same weights.
+TEST(InitialParameters, AreDrawnByTheSeedAndTheLayersPlace) {
+  const Model model = model_of(model_of_two_heads, 3);
+  const ParameterLayout layout(model);
+  const auto values = initial_parameters(model, layout, 7);
+  for (const auto& [name, place, inputs] : {std::tuple("stem.weight", 0, 27), {"wide.weight", 3, 576}}) {
+    Random random(7, Purpose::weights, 0, static_cast<uint64_t>(place));
+    for (size_t i = 0; i < 5; ++i)
+      EXPECT_FLOAT_EQ(values[layout.find(name)->offset + i],
+                      std::sqrt(2.0f / static_cast<float>(inputs)) * random.normal())
+          << name;
+  }
+}
+
+TEST(ParameterLayout, HasWhatTrainsBeforeTheStatisticsEachInWholeCacheLines) {
+  const ParameterLayout layout(model_of(model_of_two_heads, 3));
+  std::string order;
+  for (const ParameterEntry& entry : layout.entries()) {
+    EXPECT_EQ(entry.offset % 16, 0u) << entry.name;
+    EXPECT_EQ(entry.offset < layout.trainable_floats(), !is_running_statistic(entry.kind)) << entry.name;
+    EXPECT_LE(entry.offset + entry.count, layout.floats()) << entry.name;
+    if (entry.layer == 0) order += entry.name + ' ';
+  }
+  EXPECT_EQ(order, "stem.weight stem.scale stem.shift stem.running_mean stem.running_variance ");
+  EXPECT_TRUE(layout.has_trainable(0));
+  EXPECT_FALSE(layout.has_trainable(2)) << "a head has none";
+  EXPECT_EQ(layout.find("stem.bias"), nullptr);
+}
+
+// Files of weights and exported networks depend on these: of values whose variance is small beside the epsilon.
+TEST(BatchNorm, HasItsEpsilonAndItsMomentum) {
+  EXPECT_EQ(batch_norm_epsilon, 1e-5f);
+  EXPECT_EQ(batch_norm_momentum, 0.03f);
+  const auto backend = make_cpu_backend();
+  BoundNetwork bound(*backend,
+                     model_of(R"(
+head: {anchors: [[10, 10]]}
+layers:
+  - conv: {name: small, filters: 8, size: 1, activation: linear}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0]}
+)",
+                              1),
+                     1, 32, Precision::fp32, Mode::train);
+  auto values = bound.values();
+  values[0] = 0.01f;  // red, which is 0 and 1 in turn: a mean of 0.005 and a variance of 2.5e-5
+  values[1] = values[2] = 0;
+  bound.set_values(values);
+  std::vector<uint8_t> pixels(3 * 32 * 32, 255);
+  for (size_t i = 0; i < pixels.size(); i += 6) pixels[i] = 0;
+  bound.network().set_batch(pixels.data(), std::vector<std::vector<Truth>>(1));
+  bound.network().forward();
+  const auto* output = bound.network().output(0).as<float>();
+  EXPECT_NEAR(output[0], -0.005 / std::sqrt(3.5e-5), 1e-3);
+  EXPECT_NEAR(output[8], 0.005 / std::sqrt(3.5e-5), 1e-3);
+  const auto after = bound.values();
+  EXPECT_NEAR(after[bound.layout().find("small.running_mean")->offset], 0.03 * 0.005, 1e-7);
+  EXPECT_NEAR(after[bound.layout().find("small.running_variance")->offset], 0.97 + 0.03 * 2.5e-5, 1e-6);
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -31,6 +31,19 @@ def test_it_yields_the_batches_of_a_training(data):
         np.testing.assert_array_equal(first.targets, again.targets)
 
 
+def test_targets_are_the_boxes_of_the_images_where_nothing_is_augmented(data):
+    plain = {"augment.mosaic": 0, "augment.flip": 0, "augment.jitter": 0, "augment.hue": 0, "train.seed": 3, "loader.workers": 0}
+    batches = list(brightnet.Dataset(data, batch=4, size=96, **plain))
+    seen = np.concatenate([batch.targets[:, 1:] for batch in batches])
+    files = (data / "labels/train").glob("*.txt")
+    labels = np.array([line.split() for file in files for line in file.read_text().splitlines()], np.float32)
+    assert len(seen) == len(labels)
+    np.testing.assert_allclose(seen[np.lexsort(seen.T)], labels[np.lexsort(labels.T)], atol=2e-3)
+    assert all((np.diff(batch.targets[:, 0]) >= 0).all() for batch in batches), "image after image"
+    other = next(iter(brightnet.Dataset(data, batch=4, size=96, **{**plain, "train.seed": 4})))
+    assert (other.images != batches[0].images).any()
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_arrays_stay_as_they_are(data, workers):
     """After later batches, which take other memory, and after the data set itself."""

@@ -234,6 +234,13 @@ def test_options_are_heeded(run, image):
     assert set(one_class.names) == {name}
     assert len(brightnet.Detector(run.weights, device="cpu", confidence=0.01, max_objects=1)(image)) == 1
     assert len(brightnet.Detector(run.weights, device="cpu", confidence=1.0)(image)) == 0
+    assert len(brightnet.Detector(run.weights, device="cpu", confidence=0.01, nms=1.0)(image)) > len(everything)
+    tall, wide = (brightnet.Detector(run.weights, device="cpu", confidence=0.01, size=size)(image) for size in ((96, 32), (32, 96)))
+    assert len(tall) != len(wide) or (tall.boxes != wide.boxes).any()
+    number = int(everything.classes[0])
+    same(brightnet.Detector(run.weights, device="cpu", confidence=0.01, classes=[number])(image), one_class)
+    with pytest.raises(brightnet.DeviceError, match="fp16"):
+        brightnet.Detector(run.weights, device="cpu", precision="fp16")
     with pytest.raises(brightnet.InputError):
         brightnet.Detector(run.weights, device="cpu", confidence=2)
     for wrong in ({"nms": -0.5}, {"max_objects": -1}, {"size": -64}, {"size": 0}):

@@ -33,6 +33,18 @@ def test_memory_is_that_of_the_command():
             brightnet.memory("yolov4-tiny", **wrong)
 
 
+def test_memory_heeds_sizes_classes_and_settings():
+    def peak(**keywords):
+        return brightnet.memory("yolov4-tiny", **{"batch": 2, "size": (64, 96), "precision": "fp32", "device": "cpu", **keywords})
+
+    answer = peak()
+    assert (answer["batch"], answer["size"], answer["precision"]) == (2, [64, 96], "fp32")
+    assert peak(classes=7)["parameters"] != answer["parameters"]
+    assert peak(**{"input.channels": 1})["peak_bytes"] < answer["peak_bytes"]
+    with pytest.raises(brightnet.InputError, match="/nowhere"):
+        brightnet.memory("yolov4-tiny", data="/nowhere", device="cpu")
+
+
 def test_evaluate_gives_what_the_run_had(run, data):
     metrics = brightnet.evaluate(run.weights, data, device="cpu", precision="fp32")
     assert metrics["AP"] == run.best["AP"] and metrics["images"] == 4 and metrics["loss"] > 0
@@ -43,6 +55,19 @@ def test_evaluate_gives_what_the_run_had(run, data):
         brightnet.evaluate(run.weights, data, split="middle", device="cpu")
     with pytest.raises(brightnet.InputError, match="Did you mean split"):
         brightnet.evaluate(run.weights, data, splt="val")
+
+
+def test_evaluate_heeds_its_keywords(run, data):
+    def found(**keywords):
+        return brightnet.evaluate(run.weights, data, **{"device": "cpu", "precision": "fp32", **keywords})
+
+    assert found(**{"evaluate.nms.score": 0.5})["detections"] < found()["detections"]
+    assert found(size=(32, 96))["loss"] != found(size=(96, 32))["loss"]
+    assert found(batch=3)["images"] == 4
+    with pytest.raises(brightnet.InputError, match="batch"):
+        found(batch=0)
+    with pytest.raises(brightnet.Error, match="fp16"):
+        found(precision="fp16")
 
 
 def test_export_writes_what_others_read(run, tmp_path):
@@ -68,6 +93,22 @@ def test_export_writes_what_others_read(run, tmp_path):
     assert brightnet.export(run.weights, out=tmp_path / "small.v2") == tmp_path / "small.v2.onnx"
     with pytest.raises(brightnet.InputError, match="torchscript"):
         brightnet.export(run.weights, "torchscript")
+
+
+def test_export_heeds_its_keywords(run, tmp_path):
+    """The program describes what it was given."""
+    file = brightnet.export(
+        run.weights, out=tmp_path / "small.onnx", heads="nms", batch=0, size=(32, 96), opset=15, confidence=0.4, nms=0.6
+    )
+    said = json.loads(run_program("export", "--describe", file).stdout)
+    assert said["outputs"] == "nms" and said["input"]["size"] == [32, 96]
+    assert said["nms"]["score"] == 0.4 and said["nms"]["iou"] == 0.6
+    older = brightnet.export(
+        run.weights, out=tmp_path / "older.onnx", heads="nms", batch=0, size=(32, 96), opset=13, confidence=0.4, nms=0.6
+    )
+    assert file.read_bytes() != older.read_bytes(), "of another opset"
+    kept, scaled = (brightnet.export(run.weights, "darknet", tmp_path / n, numbers=n) for n in ("kept", "scaled"))
+    assert kept.read_bytes() != scaled.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -139,5 +180,8 @@ def test_prune_makes_what_the_command_makes(run, data, tmp_path):
         brightnet.prune(run.weights, tmp_path / "ours")
     assert brightnet.prune(run.weights, tmp_path / "ours", replace=True)["by"] == "scale", "without data"
     assert brightnet.prune(run.weights, tmp_path / "ours", data=data, replace=True)["by"] == "taylor"
+    sixteen = brightnet.prune(run.weights, tmp_path / "sixteen", keep=0.6, multiple=16)
+    changed = [layer for layer in sixteen["layers"] if layer["channels_before"] != layer["channels_after"]]
+    assert changed and all(layer["channels_after"] % 16 == 0 for layer in changed)
     with pytest.raises(brightnet.InputError, match="Did you mean keep"):
         brightnet.prune(run.weights, tmp_path / "other", kep=0.5)

@@ -228,6 +228,14 @@ def test_a_run_goes_on_without_its_terminal(data, tmp_path, monkeypatch):
         assert run.outcome == "finished"
 
 
+@pytest.mark.parametrize(
+    "seconds, text",
+    [(0, "0 s"), (99.4, "99 s"), (100, "2 min"), (5969, "99 min"), (5999, "1 h 40 min"), (7 * 3600 + 120, "7 h 2 min")],
+)
+def test_the_time_that_is_left_is_in_the_unit_that_fits(seconds, text):
+    assert _log._duration(seconds) == text
+
+
 def test_the_line_has_its_parts_in_any_terminal():
     step = {"epoch": 3, "epochs": 50, "step": 25, "steps": 60, "iteration": 145, "loss": 4.312, "seconds_left": 250}
     assert (
@@ -323,6 +331,42 @@ def test_mistakes_are_the_paragraphs_of_the_command(data, tmp_path):
         == 3
     )
     assert not (tmp_path / "run").exists()
+
+
+def test_every_keyword_of_train_reaches_the_library_under_its_name(monkeypatch, tmp_path):
+    given = {}
+    ended = {"outcome": "finished", "folder": tmp_path, "weights": tmp_path, "epochs": 1, "iterations": 1, "best": None}
+    monkeypatch.setattr(brightnet._brightnet, "train", lambda **keywords: given.update(keywords) or ended)
+    brightnet.train(
+        "run.yaml", model="m", data="d", epochs=3, size=(32, 64), batch=5, weights="w", weights_cfg="w.cfg",
+        weights_partial=True, out="o", device="cpu", precision="bf16", fold="1/5", graph=False, **{"train.seed": 4},
+    )
+    del given["tell"]
+    assert given == {
+        "config": "run.yaml", "model": "m", "data": "d", "settings": ["train.seed=4"], "fold": "1/5", "precision": "bf16",
+        "epochs": 3, "size": "32x64", "batch": 5, "weights": "w", "weights_cfg": "w.cfg", "weights_partial": True,
+        "resume": False, "folder": "o", "out": "o", "device": "cpu", "no_graph": True,
+    }
+    brightnet.train(resume=tmp_path / "run", out="o")
+    assert (given["resume"], given["folder"], given["out"]) == (True, str(tmp_path / "run"), "o")
+    assert (given["epochs"], given["batch"], given["size"], given["no_graph"], given["device"]) == (0, 0, "", False, "auto")
+    brightnet.train(resume=True, out="o")
+    assert (given["resume"], given["folder"], given["out"]) == (True, "", "o")
+
+
+@pytest.mark.parametrize(
+    "keywords, message",
+    [
+        ({"fold": "7/5"}, "fold"),
+        ({"precision": "fp99"}, "fp99"),
+        ({"weights": "/nowhere/w.safetensors"}, "/nowhere/w.safetensors"),
+        ({"size": (33, 64)}, "33x64"),
+        ({"model": "/nowhere/model.yaml"}, "/nowhere/model.yaml"),
+    ],
+)
+def test_what_train_is_given_is_what_the_library_reads(data, tmp_path, keywords, message):
+    with pytest.raises(brightnet.InputError, match=message):
+        brightnet.train(data=data, out=tmp_path / "run", **{**SHORT, **keywords})
 
 
 def test_values_of_every_type_reach_the_configuration(data, tmp_path):

@@ -187,5 +187,69 @@ TEST(LayerKinds, ScalesMultiplyAlongThePath) {
   EXPECT_EQ(scale_of("upsample1"), 8);
 }
 
+TEST(LayerKinds, TheirKeysAreWithinLimits) {
+  struct Limits {
+    const char *kind, *key;
+    int low, high;  // 0: there is none
+  };
+  const auto said = [](const Limits& limits, int value) -> std::string {
+    const std::string filters = limits.kind == std::string_view("conv") ? "filters: 8, " : "";
+    try {
+      testing::model_of("head: {anchors: [[10, 10]]}\nlayers:\n  - conv: {filters: 8}\n  - " +
+                            std::string(limits.kind) + ": {" + filters + limits.key + ": " +
+                            std::to_string(value) +
+                            "}\n  - conv: {filters: auto, batch_norm: false}\n  - yolo: {mask: [0]}\n",
+                        1);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const Limits& limits : {Limits{"conv", "size", 1, 31},
+                               {"conv", "stride", 1, 32},
+                               {"conv", "padding", -1, 31},
+                               {"conv", "groups", 1, 65536},
+                               {"max_pool", "size", 1, 15},
+                               {"max_pool", "stride", 1, 15},
+                               {"average_pool", "size", 1, 64},
+                               {"average_pool", "stride", 1, 64},
+                               {"split", "groups", 1, 0},
+                               {"split", "part", 0, 1},
+                               {"channel_shuffle", "groups", 1, 0},
+                               {"upsample", "factor", 1, 8},
+                               {"space_to_depth", "block", 1, 8}}) {
+    SCOPED_TRACE(std::string(limits.kind) + ' ' + limits.key);
+    const auto refused = [&](int value) {
+      return said(limits, value).find("must be at ") != std::string::npos;
+    };
+    EXPECT_FALSE(refused(limits.low));
+    EXPECT_TRUE(refused(limits.low - 1));
+    if (limits.high == 0) continue;
+    EXPECT_FALSE(refused(limits.high));
+    EXPECT_TRUE(refused(limits.high + 1));
+  }
+}
+
+TEST(LayerKinds, SomeOnlyMoveValuesAndOneReadsOnePixel) {
+  std::set<std::string_view> moving, reading;
+  for_each_layer_kind([&](const auto& kind) {
+    const LayerDescription layer = described(kind);
+    if (moves_values(layer)) moving.insert(kind.kind);
+    EXPECT_FALSE(reads_one_pixel(layer, 0)) << kind.kind;
+    if (reads_one_pixel(layer, 1)) reading.insert(kind.kind);
+  });
+  EXPECT_EQ(moving, (std::set<std::string_view>{"max_pool", "spp", "concat", "split", "channel_shuffle",
+                                                "upsample", "space_to_depth"}));
+  EXPECT_EQ(reading, std::set<std::string_view>{"scale_channels"});
+}
+
+TEST(LayerKinds, WindowsOfAPyramidAreOddAndSmall) {
+  const auto accepts = [](std::vector<int> windows) {
+    return SppAttributes{std::move(windows)}.refusal({}).empty();
+  };
+  EXPECT_TRUE(accepts({3, 15}));
+  for (const int wrong : {1, 2, 4, 17}) EXPECT_FALSE(accepts({5, wrong})) << wrong;
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -343,5 +343,56 @@ TEST(Model, RefusesMoreChannelsThanCanBeCounted) {
   }
 }
 
+TEST(Model, HasDefaults) {
+  const Model model = model_of(
+      "head: {anchors: [[10, 10]]}\nlayers:\n  - conv: {filters: 8, size: 3}\n  - conv: {filters: auto}\n"
+      "  - yolo: {mask: [0]}\n",
+      0);
+  EXPECT_EQ(model.classes, 80);
+  EXPECT_EQ(model.size, InputSize(416));
+  EXPECT_EQ(model.channels, 3);
+  EXPECT_EQ(model.stride, 1);
+  const auto& conv = std::get<ConvAttributes>(model.layers[0].attributes);
+  EXPECT_EQ(conv.activation, Activation::leaky);
+  EXPECT_EQ(conv.padding, 1) << "half the kernel";
+  EXPECT_TRUE(conv.batch_norm);
+  EXPECT_EQ(std::get<ConvAttributes>(model.layers[1].attributes).size, 1);
+  EXPECT_EQ(model.layers[0].name, "conv1");
+  EXPECT_EQ(model.layers[2].name, "yolo1");
+}
+
+// Within a block `input` is what the block reads, in each repetition what the one before has made.
+TEST(Model, ABlocksInputIsWhatItReads) {
+  const std::string yaml = R"(
+head: {anchors: [[10, 10]]}
+blocks:
+  residual:
+    parameters: [filters]
+    layers:
+      - conv: {filters: $filters}
+      - shortcut: {name: sum, from: [conv1, input]}
+layers:
+  - conv: {name: stem, filters: 8}
+  - conv: {name: other, filters: 8}
+  - residual: {name: body, from: stem, filters: 8, repeat: 2}
+  - concat: {from: [body, body.1.sum, other]}
+  - conv: {filters: auto}
+  - yolo: {mask: [0]}
+)";
+  const Model model = model_of(yaml, 2);
+  ASSERT_EQ(model.layers.size(), 9u);
+  EXPECT_EQ(model.layers[2].inputs, std::vector<int>{0}) << "and not the layer before";
+  EXPECT_EQ(model.layers[3].inputs, (std::vector<int>{2, 0}));
+  EXPECT_EQ(model.layers[4].inputs, std::vector<int>{3});
+  EXPECT_EQ(model.layers[5].inputs, (std::vector<int>{4, 3}));
+  EXPECT_EQ(model.layers[6].inputs, (std::vector<int>{5, 3, 1}));
+  const auto with = [&](const std::string& from, const std::string& to) {
+    return std::string(yaml).replace(yaml.find(from), from.size(), to);
+  };
+  expect_refused(with("from: stem, filters: 8,", "from: stem,"), "12", "block 'residual' needs 'filters'");
+  expect_refused(with("repeat: 2", "repeat: 0"), "12", "at least 1");
+  expect_refused(with("repeat: 2", "repeat: 1001"), "12", "at most 1000");
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -1,0 +1,107 @@
+// Scores as the public interface has them.
+#include "brightnet/evaluate.h"
+
+#include <gtest/gtest.h>
+
+#include "brightnet/error.h"
+#include "brightnet/scores.h"
+#include "core/json.h"
+#include "tests/train/small_weights.h"
+
+namespace brightnet::testing {
+namespace {
+
+TEST(Scores, AreTheMetricsOfTheSameNames) {
+  Metrics metrics;
+  metrics.AP = 0.1;
+  metrics.AP50 = 0.2;
+  metrics.AP75 = 0.3;
+  metrics.APs = 0.4;
+  metrics.APm = 0.5;
+  metrics.APl = 0.6;
+  metrics.AR = 0.7;
+  metrics.AR1 = 0.75;
+  metrics.best.score = 0.8;
+  metrics.best.precision = 0.9;
+  metrics.best.recall = 0.95;
+  metrics.images = 3;
+  metrics.truths = 4;
+  metrics.detections = 5;
+  metrics.per_class.resize(1);
+  metrics.per_class[0].name = "circle";
+  metrics.per_class[0].AP = 0.11;
+  metrics.per_class[0].AP50 = 0.12;
+  metrics.per_class[0].truths = 6;
+  const Scores scores = scores_of(metrics);
+  EXPECT_EQ(scores.AP, 0.1);
+  EXPECT_EQ(scores.AP50, 0.2);
+  EXPECT_EQ(scores.AP75, 0.3);
+  EXPECT_EQ(scores.APs, 0.4);
+  EXPECT_EQ(scores.APm, 0.5);
+  EXPECT_EQ(scores.APl, 0.6);
+  EXPECT_EQ(scores.AR, 0.7);
+  EXPECT_EQ(scores.confidence, 0.8);
+  EXPECT_EQ(scores.precision, 0.9);
+  EXPECT_EQ(scores.recall, 0.95);
+  EXPECT_EQ(scores.images, 3);
+  EXPECT_EQ(scores.truths, 4);
+  EXPECT_EQ(scores.detections, 5);
+  EXPECT_EQ(scores.loss, undefined_score) << "which was not computed";
+  ASSERT_EQ(scores.per_class.size(), 1u);
+  EXPECT_EQ(scores.per_class[0].name, "circle");
+  EXPECT_EQ(scores.per_class[0].AP, 0.11);
+  EXPECT_EQ(scores.per_class[0].AP50, 0.12);
+  EXPECT_EQ(scores.per_class[0].truths, 6);
+  metrics.loss = MeanLoss{.box = 1, .objectness = 2, .classes = 4};
+  EXPECT_EQ(scores_of(metrics).loss, 7);
+}
+
+class EvaluateOf : public ::testing::Test {
+ protected:
+  Scores scores(EvaluationOptions options) const {
+    options.device = {.device = "cpu", .precision = "fp32"};
+    return evaluate(weights_, run_.config().string(), options);
+  }
+
+  SmallRun run_;
+  std::filesystem::path file_ = write_small_weights(run_);
+  Weights weights_ = Weights::open(file_);
+};
+
+TEST_F(EvaluateOf, IsThatOfTheCommandAtEachSizeSplitAndSetting) {
+  Ranks ranks;
+  const auto report = [&](const std::string& split, int height, int width) {
+    return Json::parse(report_weights({.run = {.config = run_.config().string(),
+                                               .settings = {"evaluate.nms.score=0.2"},
+                                               .precision = "fp32"},
+                                       .weights = {.weights = file_},
+                                       .device = "cpu",
+                                       .split = split,
+                                       .height = height,
+                                       .width = width,
+                                       .no_plots = true},
+                                      ranks)
+                           .json);
+  };
+  const Json theirs = report("train", 32, 96);
+  const Scores ours =
+      scores({.split = "train", .settings = {"evaluate.nms.score=0.2"}, .height = 32, .width = 96});
+  EXPECT_EQ(theirs["detections"], ours.detections);
+  EXPECT_EQ(theirs["images"], 12);
+  EXPECT_EQ(ours.images, 12);
+  EXPECT_NEAR(theirs["AP50"].get<double>(), ours.AP50, 1e-6);
+  EXPECT_NE(report("train", 96, 32)["detections"], ours.detections) << "the height comes first";
+  EXPECT_LT(ours.detections, scores({.split = "train", .height = 32, .width = 96}).detections);
+  EXPECT_EQ(scores({}).images, 4) << "the validation split";
+}
+
+TEST_F(EvaluateOf, RefusesWhatCannotBeMeant) {
+  EXPECT_THROW(scores({.batch = 0}), InputError);
+  EXPECT_THROW(scores({.height = 64}), InputError);
+  EXPECT_THROW(scores({.width = 64}), InputError);
+  EXPECT_THROW(evaluate(weights_, run_.config().string(), {.device = {.device = "cpu", .precision = "fp16"}}),
+               Error);
+}
+
+}  // namespace
+}  // namespace brightnet::testing

@@ -1,0 +1,154 @@
+// Options reach what they name: a command's answer is that of the library, given the same.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "brightnet/data.h"
+#include "brightnet/memory.h"
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "tests/train/small_run.h"
+
+namespace brightnet::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a command prints to standard output, in this process.
+std::string printed_by(std::vector<std::string> words) {
+  CLI::App app("", "brightnet");
+  Action action;
+  add_commands(app, action);
+  std::reverse(words.begin(), words.end());
+  app.parse(std::move(words));
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(action(), 0);
+  return ::testing::internal::GetCapturedStdout();
+}
+
+/// The bytes of all files below a folder, by their places in it.
+std::map<std::string, std::string> files_below(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file())
+      files[entry.path().lexically_relative(folder).string()] = read_file(entry.path());
+  }
+  return files;
+}
+
+TEST(OptionsOf, SynthAreThoseOfTheDataSetThatItMakes) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "options_of_synth";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  printed_by({"data",
+              "synth",
+              (folder / "ours").string(),
+              "--train",
+              "3",
+              "--val",
+              "2",
+              "--size",
+              "64",
+              "--height",
+              "48",
+              "--object-size",
+              "12",
+              "--classes",
+              "4",
+              "--min-objects",
+              "2",
+              "--max-objects",
+              "5",
+              "--seed",
+              "9"});
+  make_synthetic_dataset({.seed = 9,
+                          .train_images = 3,
+                          .val_images = 2,
+                          .size = 64,
+                          .height = 48,
+                          .object_size = 12,
+                          .classes = 4,
+                          .min_objects = 2,
+                          .max_objects = 5},
+                         folder / "theirs");
+  EXPECT_EQ(files_below(folder / "ours"), files_below(folder / "theirs"));
+  fs::remove_all(folder);
+}
+
+TEST(OptionsOf, DataCommandsAreThoseOfTheLibrary) {
+  const brightnet::testing::SmallRun run(6, 2);
+  const std::string config = run.config().string();
+  const Configuration data{.config = config};
+  EXPECT_EQ(printed_by({"data", "anchors", config, "--count", "3", "--size", "32x96"}),
+            fit_anchors(data, 3, 32, 96).text);
+  EXPECT_EQ(printed_by({"data", "stats", config, "--split", "val"}), count_data(data, "val").text);
+  EXPECT_EQ(printed_by({"data", "stats", config}), count_data(data, "train").text);
+  for (const bool copy : {false, true}) {
+    const fs::path out = run.folder() / (copy ? "copied" : "linked");
+    std::vector<std::string> words{"data", "convert", config, "--to", "yolo", "--out", out.string()};
+    if (copy) words.emplace_back("--copy");
+    printed_by(words);
+    EXPECT_NE(fs::is_symlink(fs::directory_iterator(out / "images/train")->path()), copy);
+  }
+  const auto shown = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"data",    "show", config,  "--out",        (run.folder() / name).string(),
+                                   "--count", "2",    "--set", "train.size=64"};
+    words.insert(words.end(), more.begin(), more.end());
+    printed_by(words);
+    return read_file(run.folder() / name / "sheet.jpg");
+  };
+  const auto drawn = [&](const std::string& name, SampleOptions options) {
+    options.folder = run.folder() / name;
+    options.count = 2;
+    draw_samples({.config = config, .settings = {"train.size=64"}}, options);
+    return read_file(run.folder() / name / "sheet.jpg");
+  };
+  EXPECT_EQ(shown("a", {"--seed", "5"}), drawn("b", {.seed = 5}));
+  EXPECT_NE(shown("c", {"--seed", "6"}), drawn("b", {.seed = 5}));
+  EXPECT_EQ(shown("d", {"--plain"}), drawn("e", {.plain = true}));
+  EXPECT_EQ(shown("f", {"--split", "val"}), drawn("g", {.split = "val"}));
+  EXPECT_NE(shown("h", {}), drawn("e", {.plain = true}));
+}
+
+TEST(OptionsOf, MemoryAreThoseOfThePlan) {
+  const brightnet::testing::SmallRun run(2, 2);
+  const std::string model = (run.folder() / "model.yaml").string();
+  EXPECT_EQ(printed_by({"memory", model, "--batch", "3", "--size", "32x96", "--classes", "7", "--device",
+                        "cpu", "--precision", "bf16", "--device-memory", "1GiB", "--set", "input.channels=1",
+                        "--json", "-"}),
+            plan_memory({.run = {.config = model, .settings = {"input.channels=1"}, .precision = "bf16"},
+                         .device = "cpu",
+                         .batch = 3,
+                         .classes = 7,
+                         .height = 32,
+                         .width = 96,
+                         .device_memory = "1GiB"})
+                .json);
+  set_log_sink({});
+}
+
+TEST(CommandLine, SeveralAssignmentsAfterSetAreAnOptionEach) {
+  const auto read = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "brightnet");
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    std::vector<std::string> all = reversed_words(static_cast<int>(arguments.size()), arguments.data());
+    std::reverse(all.begin(), all.end());
+    return all;
+  };
+  using List = std::vector<std::string>;
+  EXPECT_EQ(read({"train", "--set", "a.b=1", "c_2=x=y", "run.yaml"}),
+            (List{"train", "--set", "a.b=1", "--set", "c_2=x=y", "run.yaml"}));
+  EXPECT_EQ(read({"train", "--set", "a=1", "=2", "B=3", "a b=4"}),
+            (List{"train", "--set", "a=1", "=2", "B=3", "a b=4"}));
+  EXPECT_EQ(read({"train", "a=1", "b=2"}), (List{"train", "a=1", "b=2"})) << "not after --set";
+  EXPECT_EQ(read({"help", "data", "check"}), (List{"data", "check", "--help"}));
+  EXPECT_EQ(read({"data", "help"}), (List{"data", "help"}));
+}
+
+}  // namespace
+}  // namespace brightnet::cli
