@@ -115,7 +115,7 @@ class BenchmarkStep {
         Truth truth;
         truth.box = {random.uniform(0.2f, 0.8f), random.uniform(0.2f, 0.8f), random.uniform(0.05f, 0.4f),
                      random.uniform(0.05f, 0.4f)};
-        truth.class_id = static_cast<int>(random.below(static_cast<uint32_t>(model.classes)));
+        truth.class_id = random.below(model.classes);
         truths.push_back(truth);
       }
     }

@@ -7,6 +7,7 @@
 #include "bench/benchmark.h"
 #include "bench/inference_benchmark.h"
 #include "bench/kernel_benchmark.h"
+#include "bench/measured_config.h"
 #include "brightnet/benchmark.h"
 #include "core/host_memory.h"
 #include "core/json.h"
@@ -14,10 +15,8 @@
 #include "detect/open_weights.h"
 #include "kernels/device/device.h"
 #include "train/loop/device_memory.h"
-#include "train/setup/automatic_facts.h"
 #include "train/setup/automatic_size.h"
 #include "train/setup/data_sets.h"
-#include "train/setup/model.h"
 #include "train/setup/named_run.h"
 
 namespace brightnet {
@@ -180,13 +179,9 @@ void add(std::string& text, const std::string& part, const BenchmarkOptions& opt
 }  // namespace
 
 Answer benchmark_step(const BenchmarkOptions& options) {
-  NamedModel named = read_model(options.model, options.settings, options.classes);
   StepBenchmarkOptions how;
   if (options.batch > 0) how.batch = options.batch;
-  if (!named.config.train.batch.has_value()) named.config.train.batch = how.batch;
-  if (options.height > 0) named.config.train.size = InputSize(options.height, options.width);  // not `auto`
-  if (options.recompute) named.config.train.recompute = Recompute::activations;
-  choose_for_planning(named.config, named.model, fast_precision(options.device));
+  const NamedModel named = read_measured_model(options, how.batch, fast_precision(options.device));
   how.size = named.config.train.size.value();
   how.seconds = options.seconds;
   how.steps_only = options.steps_only;
@@ -210,7 +205,8 @@ Answer benchmark_inference(const BenchmarkOptions& options) {
   Json answer{{"model", trained.model.name}, {"results", Json::array()}};
   for (const Precision precision : precisions(options.precision, Precision::fp32)) {
     const auto backend = open_device(options.device, precision);
-    InferenceNetwork network(trained, *backend, precision, std::max(1, options.batch), size);
+    InferenceNetwork network(trained, *backend,
+                             {.precision = precision, .batch = std::max(1, options.batch), .size = size});
     const InferenceBenchmark measured = measure_inference(network, options.seconds);
     add(text, inference_table(measured, !options.steps_only) + '\n', options);
     answer["results"].push_back(inference_json(measured));

@@ -295,7 +295,7 @@ void measure_head(Bench& bench) {
     for (int i = 0; i < truths_of_image; ++i) {
       truths.push_back(
           {{random.uniform(), random.uniform(), random.uniform(0.02f, 0.4f), random.uniform(0.02f, 0.4f)},
-           static_cast<int>(random.below(static_cast<uint32_t>(head.classes)))});
+           static_cast<int>(random.below(head.classes))});
     }
   }
   const DeviceBuffer truth_memory = bench.uploaded(truths), offset_memory = bench.uploaded(offsets),

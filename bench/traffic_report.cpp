@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
+#include "bench/measured_config.h"
 #include "bench/traffic.h"
-#include "brightnet/benchmark.h"
 #include "core/json.h"
-#include "train/setup/automatic_facts.h"
-#include "train/setup/model.h"
 
 namespace brightnet {
 namespace {
@@ -77,15 +75,12 @@ Json answer(const Model& model, const StepTraffic& traffic, const TrafficOptions
 }  // namespace
 
 Answer count_step(const BenchmarkOptions& options) {
-  NamedModel named = read_model(options.model, options.settings, options.classes);
   TrafficOptions how;
   how.precision = options.precision.empty() ? Precision::fp16 : parse_precision(options.precision);
   how.card = parse_card(options.card, how.precision);
   if (options.batch > 0) how.batch = options.batch;
-  if (!named.config.train.batch.has_value()) named.config.train.batch = how.batch;
-  if (options.height > 0) named.config.train.size = InputSize(options.height, options.width);  // not `auto`
-  if (options.recompute) named.config.train.recompute = Recompute::activations;
-  choose_for_planning(named.config, named.model, {how.precision, true, "a GPU computes in it"});
+  const NamedModel named =
+      read_measured_model(options, how.batch, {how.precision, true, "a GPU computes in it"});
   how.size = named.config.train.size.value();
   const StepTraffic traffic = count_traffic(named.config, named.model, how);
   return {table(traffic, how), to_text(answer(named.model, traffic, how))};

@@ -25,8 +25,8 @@ struct BenchmarkOptions {
   bool steps_only = false;      ///< without the bare convolutions and the layers
   bool recompute = false;       ///< the step with train.recompute: activations
   std::string card = "h200";    ///< one of card_names(), or TB/s and TFLOP/s: "1.5,200"
-  std::function<void(const std::string& text)> measured =
-      {};  ///< is given each part of the text when it is known
+  /// Called with each part of the text when it is known.
+  std::function<void(const std::string& text)> measured = {};
 };
 
 /// Measures a training step, relative to its bare convolutions, and of each layer.

@@ -19,16 +19,16 @@ struct Configuration {
   std::string fold = {};       ///< "K/N"; empty: the configuration's
   std::string precision = {};  ///< empty: the configuration's
   // These come before the same in `settings`; an error about them names the command's option, "--size".
-  std::string size =
-      {};         ///< train.size: "416", "384x1248" (the height first) or "auto"; empty: the configuration's
+  /// For train.size: "416", "384x1248" (the height first) or "auto"; empty: the configuration's.
+  std::string size = {};
   int batch = 0;  ///< train.batch; 0: the configuration's
 };
 
 struct ConfigKey {
   std::string name = {};   ///< "train.batch"
   std::string about = {};  ///< its comment; may be empty
-  std::vector<std::string> values =
-      {};  ///< the words that it takes; of a key that takes others as well at most "auto"
+  /// The words that it takes; at most "auto" where it takes others as well.
+  std::vector<std::string> values = {};
 };
 
 /// All settings, in the order in which they are printed, and those of `head:`, which are printed where they are given.

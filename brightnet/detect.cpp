@@ -132,12 +132,14 @@ bool detect_files(const DetectionOptions& options, const std::function<std::stop
   const InputSize size(options.height, options.width);
   exported
       ? network.emplace(open_exported(options.weights, size, options.device, options.precision))
-      : network.emplace(load_weights(options), *backend, precision, choose_batch(options, *source), size);
+      : network.emplace(
+            load_weights(options), *backend,
+            InferenceSetup{.precision = precision, .batch = choose_batch(options, *source), .size = size});
   InferenceNetwork& inference = *network;
   if (!options.resize.empty()) inference.set_resize(parse_resize(options.resize));
   if (!options.letterbox.empty()) inference.set_letterbox(options.letterbox == "on");
   const TrainedModel& trained = inference.trained();
-  DetectOptions how;
+  PipelineOptions how;
   if (options.rect) {
     if (options.letterbox == "off") {
       throw InputError("rectangular batches need a letterbox, and --letterbox off stretches the images",

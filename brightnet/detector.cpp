@@ -46,8 +46,10 @@ class Detector::Implementation {
   Implementation(const Weights& weights, const DetectorOptions& options)
       : weights_(weights),
         backend_(open_device(options.device.device, precision_of(options.device))),
-        inference_(weights.trained(), *backend_, precision_of(options.device), options.batch,
-                   options.height > 0 ? InputSize(options.height, options.width) : InputSize(0)),
+        inference_(weights.trained(), *backend_,
+                   {.precision = precision_of(options.device),
+                    .batch = options.batch,
+                    .size = InputSize(options.height, options.width)}),
         pipeline_(inference_.engine(), inference_.fit(),
                   {.nms = nms_of(weights.trained().model, options),
                    .workers = workers,

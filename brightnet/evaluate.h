@@ -59,21 +59,21 @@ BRIGHTNET_PUBLIC Scores evaluate(const Weights& weights, const std::string& data
 
 /// What `brightnet eval` evaluates.
 struct WeightsReportOptions {
-  Configuration run =
-      {};  ///< whose data and evaluation are taken; with darknet's weights its .cfg may be theirs as well. Without any, those
-           ///< of the run in whose folder the weights lie
+  /// Its data and evaluation options are used; with darknet's weights its .cfg may be theirs as well. Empty: those of the run
+  /// in whose folder the weights lie.
+  Configuration run = {};
   WeightsFiles weights = {};
   std::string device = "auto";  ///< as in DeviceOptions
   std::string split = "val";
-  std::string tiles =
-      {};         ///< "640,0.2": objects are detected in tiles of this size that overlap by this fraction
-  int batch = 8;  ///< images that go through the network at once
+  /// "640,0.2": objects are detected in tiles of this size that overlap by this fraction.
+  std::string tiles = {};
+  int batch = 8;              ///< images that go through the network at once
   int height = 0, width = 0;  ///< of the network's input; 0: as recorded in the weights
   bool rect = false;          ///< rectangular batches, with the least padding
   bool augment = false;       ///< each image at several sizes and mirrored as well, and what is found merged
   bool no_plots = false;      ///< else plots, the worst images and a page are written
-  std::filesystem::path plots =
-      {};  ///< the folder for them; empty: runs/eval/NAME-SPLIT, if they may be written there
+  /// The folder for them; empty: runs/eval/NAME-SPLIT, if they may be written there.
+  std::filesystem::path plots = {};
 };
 
 /// Evaluates as evaluate() does, on all ranks, logs its progress and draws. The answer is empty on ranks other than the first.

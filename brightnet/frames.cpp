@@ -1,7 +1,6 @@
 #include "brightnet/frames.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>

@@ -1,7 +1,6 @@
 // Weights for inference in 8 bits.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,8 +11,8 @@
 namespace brightnet {
 
 struct QuantizationOptions {
-  std::string data =
-      {};  ///< as in dataset.h; images of its split `train` are looked at, and `val` measures AP
+  /// As in dataset.h; images of its split `train` calibrate, and AP is measured on `val`.
+  std::string data = {};
   std::vector<std::string> settings = {};  ///< of a configuration: "loader.workers=4"
   int images = 128;                        ///< of the training images, evenly spread
   /// AP points, hundredths of AP, that may be lost; layers stay in floating point until no more are. Negative: AP is not

@@ -63,8 +63,8 @@ enum class TrainingOutcome : uint8_t {
 struct TrainingResult {
   TrainingOutcome outcome = TrainingOutcome::finished;
   std::filesystem::path folder = {};  ///< of the run
-  std::filesystem::path
-      weights;  ///< the weights to use: the best ones, their average if it is better, or the last ones
+  /// The weights to use: the best ones, their average if it is better, or the last ones.
+  std::filesystem::path weights;
   int64_t epochs = 0, iterations = 0;  ///< done
   std::optional<Scores> best = {};     ///< of the best evaluation; none before the first
 };

@@ -19,8 +19,8 @@ struct WeightsFiles {
   std::filesystem::path weights = {};  ///< a file, or the name of published weights, which are fetched
   std::filesystem::path cfg = {};      ///< darknet's description of a .weights file; empty for a .safetensors
   std::filesystem::path names = {};    ///< darknet's class names: a .names file or an obj.data
-  std::vector<std::string> classes =
-      {};  ///< darknet's class names where no file has them; empty: they are numbered
+  /// Class names for darknet's weights where no file has them; empty: they are numbered.
+  std::vector<std::string> classes = {};
 };
 
 /// Returns for a run's folder the file of its weights to use: the averaged ones where they are better, else the best, else the

@@ -1,9 +1,7 @@
 // The commands of `brightnet`. Each declares its options and stores an action; main() runs it.
 #pragma once
 
-#include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -10,7 +10,6 @@ namespace {
 
 struct ShowArguments {
   Configuration run;
-  uint64_t seed = 0;
   SampleOptions options;
 };
 
@@ -31,11 +30,10 @@ void add_data_show(CLI::App& data, Action& action) {
       ->type_name("DIR");
   command->add_option("--split", arguments->options.split, "train, or another split, as evaluation sees it")
       ->check(CLI::IsMember(split_names()));
-  auto* seed = command->add_option("--seed", arguments->seed, "random seed (default: train.seed)");
+  command->add_option("--seed", arguments->options.seed, "random seed (default: train.seed)");
   command->add_flag("--plain", arguments->options.plain, "without augmentation");
   take_settings(*command, arguments->run.settings);
   command->callback([=, &action] {
-    if (seed->count() > 0) arguments->options.seed = arguments->seed;
     action = [arguments] {
       draw_samples(arguments->run, arguments->options);
       return 0;

@@ -79,6 +79,24 @@ void add_outputs(CLI::App& command, DetectionOptions& arguments) {
       "show images and videos with boxes in a window; Esc or q ends, another key is for the next image");
 }
 
+/// Which boxes are detections.
+void add_thresholds(CLI::App& command, DetectionOptions& arguments) {
+  command.add_option("--conf", arguments.confidence, "confidence threshold (default: 0.25)")
+      ->check(within(0, 1));
+  command.add_option("--nms", arguments.nms, "NMS IoU threshold (default: 0.45)")->check(within(0, 1));
+  command.add_flag(
+      "--class-agnostic", arguments.class_agnostic,
+      "NMS over all classes: of boxes that overlap, the best alone is kept, whatever their classes");
+  command
+      .add_option("--max-det", arguments.max_objects,
+                  "maximum number of objects per image (default: 0, no limit)")
+      ->check(at_least(0));
+  command.add_option("--classes", arguments.classes, "names or numbers of the classes to detect")
+      ->type_name("CLASS")
+      ->delimiter(',')
+      ->expected(1, -1);
+}
+
 /// What is printed.
 void add_words(CLI::App& command, DetectArguments& arguments) {
   auto* quiet =
@@ -108,20 +126,7 @@ void add_detect(CLI::App& app, Action& action) {
       ->required();
   add_outputs(*command, *arguments);
   add_words(*command, *all);
-  command->add_option("--conf", arguments->confidence, "confidence threshold (default: 0.25)")
-      ->check(within(0, 1));
-  command->add_option("--nms", arguments->nms, "NMS IoU threshold (default: 0.45)")->check(within(0, 1));
-  command->add_flag(
-      "--class-agnostic", arguments->class_agnostic,
-      "NMS over all classes: of boxes that overlap, the best alone is kept, whatever their classes");
-  command
-      ->add_option("--max-det", arguments->max_objects,
-                   "maximum number of objects per image (default: 0, no limit)")
-      ->check(at_least(0));
-  command->add_option("--classes", arguments->classes, "names or numbers of the classes to detect")
-      ->type_name("CLASS")
-      ->delimiter(',')
-      ->expected(1, -1);
+  add_thresholds(*command, *arguments);
   command
       ->add_option("--frames", arguments->frames,
                    "maximum number of frames of a video, camera or stream (default: 0, all)")

@@ -224,6 +224,43 @@ std::vector<CLI::Option*> add_int8(CLI::App& command, ExportArguments& arguments
   return options;
 }
 
+/// The options of ONNX alone, which are returned.
+std::vector<CLI::Option*> add_onnx(CLI::App& command, ExportArguments& arguments) {
+  return {command
+              .add_option("--heads", arguments.onnx.heads,
+                          "raw: the heads' logits; decoded: boxes and scores; nms: detections")
+              ->check(CLI::IsMember(onnx_heads())),
+          take_size(command, arguments.onnx.height, arguments.onnx.width,
+                    "the input in pixels (default: as recorded in the weights)", 0),
+          command.add_option("--batch", arguments.batch, "batch size, or dynamic")
+              ->capture_default_str()
+              ->type_name("N"),
+          command.add_option("--opset", arguments.onnx.opset, "ONNX opset version")
+              ->capture_default_str()
+              ->check(within(onnx_oldest_opset, onnx_newest_opset))};
+}
+
+/// The thresholds of detections, which are returned.
+std::vector<CLI::Option*> add_nms(CLI::App& command, OnnxExportOptions& options) {
+  return {command
+              .add_option("--conf", options.confidence,
+                          "with --heads nms or --for deepstream: confidence threshold")
+              ->capture_default_str()
+              ->check(within(0, 1)),
+          command.add_option("--nms", options.nms, "with --heads nms or --for deepstream: NMS IoU threshold")
+              ->capture_default_str()
+              ->check(within(0, 1))};
+}
+
+/// The names of those options that the command line has.
+std::vector<std::string> given(const std::vector<CLI::Option*>& options) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : options) {
+    if (*option) names.push_back(option->get_name());
+  }
+  return names;
+}
+
 }  // namespace
 
 void add_export(CLI::App& app, Action& action) {
@@ -247,29 +284,8 @@ void add_export(CLI::App& app, Action& action) {
   command->add_flag("--half", arguments->half,
                     "with --format safetensors: the weights in fp16, half the bytes of the file");
   const std::vector<CLI::Option*> int8 = add_int8(*command, *arguments);
-  std::vector<CLI::Option*> onnx, nms;
-  onnx.push_back(command
-                     ->add_option("--heads", arguments->onnx.heads,
-                                  "raw: the heads' logits; decoded: boxes and scores; nms: detections")
-                     ->check(CLI::IsMember(onnx_heads())));
-  onnx.push_back(take_size(*command, arguments->onnx.height, arguments->onnx.width,
-                           "the input in pixels (default: as recorded in the weights)", 0));
-  onnx.push_back(command->add_option("--batch", arguments->batch, "batch size, or dynamic")
-                     ->capture_default_str()
-                     ->type_name("N"));
-  onnx.push_back(command->add_option("--opset", arguments->onnx.opset, "ONNX opset version")
-                     ->capture_default_str()
-                     ->check(within(onnx_oldest_opset, onnx_newest_opset)));
-  nms.push_back(command
-                    ->add_option("--conf", arguments->onnx.confidence,
-                                 "with --heads nms or --for deepstream: confidence threshold")
-                    ->capture_default_str()
-                    ->check(within(0, 1)));
-  nms.push_back(command
-                    ->add_option("--nms", arguments->onnx.nms,
-                                 "with --heads nms or --for deepstream: NMS IoU threshold")
-                    ->capture_default_str()
-                    ->check(within(0, 1)));
+  const std::vector<CLI::Option*> onnx = add_onnx(*command, *arguments);
+  const std::vector<CLI::Option*> nms = add_nms(*command, arguments->onnx);
   CLI::Option* numbers =
       command
           ->add_option(
@@ -283,16 +299,10 @@ void add_export(CLI::App& app, Action& action) {
   for (const char* option : {"--weights", "--format", "--for", "--out"})
     describe->excludes(command->get_option(option));
   command->callback([=, &action] {
-    for (const auto* option : onnx) {
-      if (*option) arguments->onnx_only.push_back(option->get_name());
-    }
-    for (const auto* option : nms) {
-      if (*option) arguments->nms_only.push_back(option->get_name());
-    }
-    for (const auto* option : int8) {
-      if (*option) arguments->int8_only.push_back(option->get_name());
-    }
-    if (*numbers) arguments->darknet_only.push_back(numbers->get_name());
+    arguments->onnx_only = given(onnx);
+    arguments->nms_only = given(nms);
+    arguments->int8_only = given(int8);
+    arguments->darknet_only = given({numbers});
     action = [arguments] { return export_network(*arguments); };
   });
 }

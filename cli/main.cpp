@@ -67,8 +67,7 @@ std::string unknown_word(const CLI::App& app) {
 /// Candidates for "Did you mean": words (options, commands, configuration keys) and the suggestion for each.
 std::map<std::string, std::string> known_words(const CLI::App& command) {
   std::map<std::string, std::string> known;
-  for (const auto* other : command.get_subcommands([](const CLI::App*) { return true; }))
-    known.emplace(other->get_name(), other->get_name());
+  for (const CLI::App* other : cli::commands_of(command)) known.emplace(other->get_name(), other->get_name());
   for (const auto* option : command.get_options()) {
     for (const auto& name : option->get_lnames()) known.emplace("--" + name, "--" + name);
   }
@@ -102,7 +101,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& e, const std::
   const std::string word = wrong_command ? first : unknown_word(app);
   if (word.empty()) return std::string(e.what()) + ". " + help;
   std::string what = "unexpected argument '" + word + "'";
-  const bool wants_command = !command->get_subcommands([](const CLI::App*) { return true; }).empty();
+  const bool wants_command = !cli::commands_of(*command).empty();
   const std::string_view ours = cli::answer_for(word, *command);
   if (word[0] == '-') {
     what = "there is no option '" + word + "'";

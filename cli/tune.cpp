@@ -85,7 +85,7 @@ void add_tune(CLI::App& app, Action& action) {
   take_config(*command, options.run);
   take_model(*command, options.run);
   take_data(*command, options.run.data);
-  take_input(*command, arguments->options.run);
+  take_input(*command, options.run);
   add_search_options(*command, *arguments);
   auto* find_rate = command->add_flag("--find-rate", arguments->find_rate,
                                       "instead, find a learning rate by a few steps at growing rates");

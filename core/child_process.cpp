@@ -1,7 +1,6 @@
 #include "core/child_process.h"
 
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <string_view>
 #include <system_error>

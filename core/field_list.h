@@ -12,8 +12,8 @@ namespace brightnet {
 struct ListedField {
   std::string key;  ///< "size", or in a section "train.size"
   std::string doc;
-  std::vector<std::string>
-      values;  ///< the words that it takes; one that takes others as well has `auto` at most
+  /// The words that it takes; at most `auto` where it takes others as well.
+  std::vector<std::string> values;
 };
 
 /// All of them, also those that may be left out, in the order of fields().

@@ -1,7 +1,6 @@
 // A device that decodes JPEG files for threads of the host (loader.decode).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>

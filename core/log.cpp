@@ -5,7 +5,6 @@
 #include <iostream>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <string>
 
 #include <fmt/chrono.h>

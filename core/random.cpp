@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "core/error.h"
 
@@ -45,6 +46,10 @@ float Random::uniform(float low, float high) {
 uint32_t Random::below(uint32_t count) {
   BRIGHTNET_CHECK(count > 0, "Random::below(0)");
   return static_cast<uint32_t>((uint64_t{(*this)()} * count) >> 32);
+}
+
+void Random::shuffle(std::span<uint32_t> numbers) {  // Fisher and Yates
+  for (size_t last = numbers.size(); last-- > 1;) std::swap(numbers[last], numbers[below(last + 1)]);
 }
 
 bool Random::chance(float probability) {

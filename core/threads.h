@@ -27,8 +27,8 @@ template <typename Body>
 void parallel_ranges(size_t count, Body&& body) {
 #pragma omp parallel
   {
-    const size_t threads = static_cast<size_t>(omp_get_num_threads());
-    const size_t thread = static_cast<size_t>(omp_get_thread_num());
+    const size_t threads = omp_get_num_threads();
+    const size_t thread = omp_get_thread_num();
     const size_t begin = count * thread / threads;
     const size_t end = count * (thread + 1) / threads;
     if (begin < end) body(begin, end);

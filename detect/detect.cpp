@@ -9,7 +9,7 @@
 
 namespace brightnet {
 
-DetectReport detect(InferenceNetwork& inference, FrameSource& source, const DetectOptions& options,
+DetectReport detect(InferenceNetwork& inference, FrameSource& source, const PipelineOptions& options,
                     const ObjectSink& sink) {
   DetectReport report;
   Pipeline pipeline(inference.engine(), inference.fit(), options);

@@ -20,7 +20,7 @@ struct DetectReport {
 
 /// Runs the network on the source and passes each result to `sink`, in order, until it returns false. Frames that cannot
 /// be decoded are skipped.
-DetectReport detect(InferenceNetwork& inference, FrameSource& source, const DetectOptions& options,
+DetectReport detect(InferenceNetwork& inference, FrameSource& source, const PipelineOptions& options,
                     const ObjectSink& sink);
 
 /// The classes that "cat", "3" or a list of such mean; empty for an empty list. Throws InputError, naming the

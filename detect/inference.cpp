@@ -14,20 +14,19 @@ constexpr size_t batches_loaded = 3;
 
 }  // namespace
 
-InferenceNetwork::InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch,
-                                   const InputSize& size, bool loss, LayerObserver* observer)
+InferenceNetwork::InferenceNetwork(TrainedModel trained, Backend& backend, const InferenceSetup& setup)
     : trained_(std::move(trained)), parameters_{.layout = &trained_.layout} {
-  const InputSize& input = size.given() ? size : trained_.size;
+  const InputSize& input = setup.size.given() ? setup.size : trained_.size;
   network_ = std::make_unique<Network>(NetworkSetup{.model = &trained_.model,
                                                     .backend = &backend,
                                                     .parameters = &parameters_,
-                                                    .batch = batch,
+                                                    .batch = setup.batch,
                                                     .height = input.height,
                                                     .width = input.width,
-                                                    .precision = precision,
+                                                    .precision = setup.precision,
                                                     .mode = Mode::infer,
-                                                    .loss_of_inference = loss,
-                                                    .observer = observer});
+                                                    .loss_of_inference = setup.with_loss,
+                                                    .observer = setup.observer});
   const size_t values = trained_.layout.floats() * sizeof(float);
   require_memory_of(*network_, values);
   values_ = DeviceBuffer(backend, values);

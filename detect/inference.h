@@ -14,13 +14,18 @@
 
 namespace brightnet {
 
+struct InferenceSetup {
+  Precision precision = Precision::fp32;
+  int batch = 1;
+  InputSize size = {};     ///< of the input; 0: the one it was evaluated at
+  bool with_loss = false;  ///< also computes the loss of its predictions, where there is ground truth
+  LayerObserver* observer = nullptr;
+};
+
 class InferenceNetwork {
  public:
-  /// Plans for `batch` images of this size; 0: the one it was evaluated at. `loss`: it also
-  /// computes the loss of its predictions, where there is ground truth. Throws InputError when the plan is larger than
-  /// the memory.
-  InferenceNetwork(TrainedModel trained, Backend& backend, Precision precision, int batch,
-                   const InputSize& size, bool loss = false, LayerObserver* observer = nullptr);
+  /// Throws InputError when the plan is larger than the memory.
+  InferenceNetwork(TrainedModel trained, Backend& backend, const InferenceSetup& setup);
 
   /// An exported network.
   explicit InferenceNetwork(std::unique_ptr<OnnxEngine> exported)

@@ -40,7 +40,7 @@ void grow(ScoredBox& box, const ScoredBox& around) {
 
 /// A box with less than this share of the best one's score does not widen it. The parts of an object that an edge has cut
 /// score alike; an evaluation keeps boxes down to 0.001, some of which are around anything.
-constexpr float like_score = 0.5f;
+constexpr float min_relative_score = 0.5f;
 
 /// Of boxes, best first.
 std::vector<ScoredBox> merged(const std::vector<ScoredBox>& boxes, const TileOptions& options) {
@@ -52,7 +52,7 @@ std::vector<ScoredBox> merged(const std::vector<ScoredBox>& boxes, const TileOpt
     for (size_t j = i + 1; j < boxes.size(); ++j) {
       if (taken[j] || match(boxes[i], boxes[j], options.match) < options.threshold) continue;
       taken[j] = true;
-      if (grows(options.merge) && boxes[j].score >= like_score * boxes[i].score &&
+      if (grows(options.merge) && boxes[j].score >= min_relative_score * boxes[i].score &&
           match(grown, boxes[j], options.match) >= options.threshold)
         grow(grown, boxes[j]);
     }

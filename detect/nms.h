@@ -34,8 +34,8 @@ struct NmsOptions {
   float beta = 0.6f;         ///< exponent of the distance term; diou only
   float score = 0.001f;      ///< confidence threshold: lower candidates are discarded
   int max_detections = 300;  ///< per image, over all classes, best first
-  bool class_agnostic =
-      false;  ///< a box is compared with the better ones of every class, not of its own alone
+  /// Whether a better box of another class suppresses one as well.
+  bool class_agnostic = false;
   void fields(Fields& f);
 };
 

@@ -33,7 +33,7 @@ std::string StageTimes::text(int64_t images, int workers) const {
       workers == 1 ? "thread decodes and prepares" : "threads decode and prepare");
 }
 
-Pipeline::Pipeline(InferenceEngine& engine, const InputFit& fit, DetectOptions options, TruthsOf truths)
+Pipeline::Pipeline(InferenceEngine& engine, const InputFit& fit, PipelineOptions options, TruthsOf truths)
     : engine_(engine), fit_(fit), options_(std::move(options)), truths_(std::move(truths)) {
   BRIGHTNET_CHECK(engine.channels() == fit.channels, "images are fitted to another kind of input");
   BRIGHTNET_CHECK(!options_.rect || (fit.letterbox && !options_.tiles),

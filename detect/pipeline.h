@@ -4,7 +4,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "core/box.h"
@@ -24,7 +23,7 @@ struct InferenceView {
 };
 
 /// Options of inference in `eval`, `detect` and the evaluations during training.
-struct DetectOptions {
+struct PipelineOptions {
   NmsOptions nms = {};
   /// Threads that decode and prepare images ahead of the network; 0: the calling one, when the network needs them.
   int workers = 1;
@@ -32,9 +31,9 @@ struct DetectOptions {
   /// size of the fit.
   bool rect = false;
   bool mirrored = false;  ///< the network sees the images mirrored; objects lie as in the images
-  std::vector<InferenceView> views =
-      {};                  ///< of an evaluation, which merges what is found in each; empty: the images alone
-  TileOptions tiles = {};  ///< with a size: detections in tiles, merged (detect/merge_tiles.h)
+  /// The views of an evaluation, which merges what is found in each; empty: the images alone.
+  std::vector<InferenceView> views = {};
+  TileOptions tiles = {};          ///< with a size: detections in tiles, merged (detect/merge_tiles.h)
   std::vector<bool> classes = {};  ///< flags the wanted class ids; empty: all
 };
 
@@ -71,7 +70,7 @@ class Pipeline {
  public:
   /// `fit` has the size of the engine's input. With `truths`, the losses are computed, which the engine must be able to.
   /// It must outlive the pipeline.
-  Pipeline(InferenceEngine& engine, const InputFit& fit, DetectOptions options, TruthsOf truths = {});
+  Pipeline(InferenceEngine& engine, const InputFit& fit, PipelineOptions options, TruthsOf truths = {});
 
   /// Finds the objects in every frame of the source. Returns false when the sink stopped it. Throws what the source and
   /// the sink throw.
@@ -89,7 +88,7 @@ class Pipeline {
 
   InferenceEngine& engine_;
   const InputFit fit_;
-  const DetectOptions options_;
+  const PipelineOptions options_;
   const TruthsOf truths_;
   StageTimes times_;
   double now_ = 0;

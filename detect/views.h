@@ -2,7 +2,6 @@
 // merged. It costs as many passes as there are views.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "detect/pipeline.h"

@@ -9,7 +9,6 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <unistd.h>
 
 #include "brightnet/configuration.h"
 #include "brightnet/error.h"

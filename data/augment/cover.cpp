@@ -54,14 +54,14 @@ cv::Rect draw_rectangle(Random& random, ValueRange sides, const InputSize& size)
     return std::clamp(static_cast<int>(side), 1, whole);
   };
   const int width = draw_side(size.width), height = draw_side(size.height);
-  const int x = static_cast<int>(random.below(static_cast<uint32_t>(size.width - width + 1)));
-  const int y = static_cast<int>(random.below(static_cast<uint32_t>(size.height - height + 1)));
+  const int x = random.below(size.width - width + 1);
+  const int y = random.below(size.height - height + 1);
   return {x, y, width, height};
 }
 
 std::vector<cv::Rect> draw_cutout(Random& random, const AugmentOptions& options, const InputSize& size) {
   if (!random.chance(options.cutout)) return {};
-  std::vector<cv::Rect> covers(1 + random.below(static_cast<uint32_t>(options.cutout_count)));
+  std::vector<cv::Rect> covers(1 + random.below(options.cutout_count));
   for (cv::Rect& cover : covers) cover = draw_rectangle(random, options.cutout_size, size);
   return covers;
 }

@@ -19,7 +19,7 @@ float move(float scale, float offset, int length, bool before_centre, int centre
 cv::Point draw_mosaic_centre(Random& random, const InputSize& size) {
   const auto draw = [&](int side) {
     const int low = static_cast<int>(std::ceil(mosaic_border * side));
-    return low + static_cast<int>(random.below(static_cast<uint32_t>(std::max(1, side - 2 * low + 1))));
+    return low + static_cast<int>(random.below(std::max(1, side - 2 * low + 1)));
   };
   const int x = draw(size.width);
   const int y = draw(size.height);

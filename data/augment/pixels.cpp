@@ -35,7 +35,7 @@ void add_noise(const PixelBlock& block, float sigma, uint32_t seed) {
   const std::vector<float>& table = normal_numbers();
   const size_t values = block.row_bytes();
   for (int y = 0; y < block.height; ++y) {
-    const uint32_t row = static_cast<uint32_t>(y);
+    const uint32_t row = y;
     size_t at = philox4x32({row, 0, 0, static_cast<uint32_t>(Purpose::pixels)}, {seed, 0})[0] % table_size;
     uint8_t* out = block.pixels + y * block.stride;
     for (size_t done = 0; done < values; at = 0) {

@@ -23,7 +23,7 @@ double uniform(Random& random) {
 // k-means++ (Arthur and Vassilvitskii 2007): each next centre is drawn with the square of its distance to the
 // nearest so far, so that no two start in one cluster.
 std::vector<BoxShape> spread_centres(const std::vector<BoxShape>& shapes, int count, Random& random) {
-  std::vector<BoxShape> centres{shapes[random.below(static_cast<uint32_t>(shapes.size()))]};
+  std::vector<BoxShape> centres{shapes[random.below(shapes.size())]};
   std::vector<double> distance(shapes.size(), 1.0);
   while (std::ssize(centres) < count) {
     double total = 0;

@@ -96,12 +96,10 @@ class Keys {
   std::set<std::string> taken_;
 };
 
-std::vector<size_t> order_of(const Dataset& dataset, Split split) {
-  std::vector<size_t> order(dataset.images.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  Random random(0, Purpose::order);
-  for (size_t last = order.size(); split == Split::train && last-- > 1;)
-    std::swap(order[last], order[random.below(static_cast<uint32_t>(last + 1))]);
+std::vector<uint32_t> order_of(const Dataset& dataset, Split split) {
+  std::vector<uint32_t> order(dataset.images.size());
+  std::iota(order.begin(), order.end(), 0u);
+  if (split == Split::train) Random(0, Purpose::order).shuffle(order);
   return order;
 }
 
@@ -116,7 +114,7 @@ int shard_split(const Dataset& dataset, Split split, const fs::path& folder, uin
   Keys keys;
   int archives = 0;
   std::unique_ptr<TarWriter> tar;
-  for (const size_t i : order_of(dataset, split)) {
+  for (const uint32_t i : order_of(dataset, split)) {
     const ImageRecord& image = dataset.images[i];
     const std::vector<uint8_t> pixels = read_stored(image.file, 0, whole_file);
     if (pixels.empty()) throw InputError("this image cannot be read", image.file.string());

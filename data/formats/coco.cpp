@@ -77,11 +77,8 @@ bool written_box(const ParsedJson& annotation, LabelledBox& box, const std::stri
     log.add(Kind::malformed_label, where, "its 'bbox' is not four numbers [x, y, width, height]");
     return false;
   }
-  box.x1 = corners[0];
-  box.y1 = corners[1];
-  box.x2 = box.x1 + corners[2].get<double>();
-  box.y2 = box.y1 + corners[3].get<double>();
-  box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
+  const double x = corners[0], y = corners[1];
+  box.set_corners(x, y, x + corners[2].get<double>(), y + corners[3].get<double>());
   box.rotate(json_number(json_member(annotation, "attributes"), "rotation").value_or(0));
   return true;
 }
@@ -193,7 +190,6 @@ class CocoReader {
     }
     box.class_name = name->second;
     box.crowd = json_number(annotation, "iscrowd").value_or(0) != 0;
-    box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
     box.area = json_number(annotation, "area");
     box.where = where;
     return box;
@@ -228,7 +224,7 @@ ClassNames class_names(const DataOptions& options, Split split, const ParsedJson
 }
 
 std::unique_ptr<LabelSource> open_coco(const DataOptions& options, Split split, ProblemLog& log) {
-  const fs::path file = json_of_split(options, split);
+  const fs::path file = split_file(options, split, annotations_file);
   const ParsedJson document = read_coco(file);
   const ClassNames classes = class_names(options, split, document, file);
   CocoReader reader(document, Paths{options.root, file, split}, log);

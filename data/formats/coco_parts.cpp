@@ -73,7 +73,7 @@ void write_coco_parts(const DataOptions& options, const std::vector<DataPart>& p
   std::vector<CocoPart> written(parts.size());
   CategoryUnion categories_of_all;
   for (const Split split : given_splits(options)) {
-    const fs::path file = json_of_split(options, split);
+    const fs::path file = split_file(options, split, annotations_file);
     ParsedJson document = read_coco(file);
     std::unordered_map<int64_t, ParsedJson*> images;
     for (ParsedJson& image : document["images"]) images[json_integer(image, "id").value_or(0)] = &image;

@@ -12,6 +12,7 @@
 #include "data/formats/format.h"
 #include "data/formats/json_file.h"
 #include "data/formats/labels.h"
+#include "data/formats/places.h"
 
 namespace brightnet {
 namespace {
@@ -40,7 +41,7 @@ std::optional<LabelledBox> createml_box(const ParsedJson& object, const std::str
 }
 
 std::unique_ptr<LabelSource> open_createml(const DataOptions& options, Split split, ProblemLog& log) {
-  const fs::path file = json_of_split(options, split);
+  const fs::path file = split_file(options, split, annotations_file);
   const ParsedJson document = read_json(file);
   if (!document.is_array())
     throw InputError("a list of images with their annotations was expected", file.string(),

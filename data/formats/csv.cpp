@@ -143,11 +143,7 @@ class TableReader {
     LabelledBox box;
     box.class_name = name;
     box.where = row.where;
-    box.x1 = corners[0];
-    box.y1 = corners[1];
-    box.x2 = corners[2];
-    box.y2 = corners[3];
-    box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
+    box.set_corners(corners[0], corners[1], corners[2], corners[3]);
     return box;
   }
 
@@ -155,18 +151,10 @@ class TableReader {
   std::unordered_map<std::string, size_t> by_name_;
 };
 
-fs::path file_of(const DataOptions& options, Split split) {
-  const fs::path file = split_place(options, split, {data_root(options)});
-  std::error_code failed;
-  if (fs::is_directory(file, failed)) {
-    throw InputError(fmt::format("data.{} names a folder", enum_name(split)), file.string(),
-                     "With data.format: csv it is the file with the table.");
-  }
-  return file;
-}
+constexpr const char* table_file = "the file with the table";
 
 std::unique_ptr<LabelSource> open_csv(const DataOptions& options, Split split, ProblemLog& log) {
-  const fs::path file = file_of(options, split);
+  const fs::path file = split_file(options, split, table_file);
   const Table table(file, log);
   return std::make_unique<LabelsInMemory>(TableReader(file, table, log).take());
 }
@@ -174,7 +162,8 @@ std::unique_ptr<LabelSource> open_csv(const DataOptions& options, Split split, P
 /// The lines of a split's table by image. The first column becomes `path`, of an image listed as `name`.
 class ImageRows {
  public:
-  ImageRows(const DataOptions& options, Split split) : table_(file_of(options, split), problems_) {
+  ImageRows(const DataOptions& options, Split split)
+      : table_(split_file(options, split, table_file), problems_) {
     for (const Table::Row& row : table_.rows()) rows_[table_.field(row, "filename")].push_back(&row);
   }
 

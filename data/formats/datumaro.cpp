@@ -75,7 +75,7 @@ std::optional<LabelledBox> parse_annotation(const ParsedJson& annotation,
 }
 
 std::unique_ptr<LabelSource> open_datumaro(const DataOptions& options, Split split, ProblemLog& log) {
-  const fs::path file = json_of_split(options, split), root = options.root;
+  const fs::path file = split_file(options, split, annotations_file), root = options.root;
   const ParsedJson document = read_json(file);
   const std::vector<std::string> own = labels_of(document, file);
   const fs::path subset = file.stem();
@@ -104,7 +104,7 @@ std::unique_ptr<LabelSource> open_datumaro(const DataOptions& options, Split spl
     }
   }
   const bool of_train = split == Split::train || options.train.empty();
-  const fs::path train = of_train ? file : json_of_split(options, Split::train);
+  const fs::path train = of_train ? file : split_file(options, Split::train, annotations_file);
   return std::make_unique<LabelsInMemory>(std::move(images),
                                           of_train ? own : labels_of(read_json(train, {"items"}), train));
 }

@@ -130,16 +130,6 @@ bool has_key(const std::string& head, std::string_view key) {
   return head.find(fmt::format("\"{}\"", key)) != std::string::npos;
 }
 
-fs::path json_of_split(const DataOptions& options, Split split) {
-  const fs::path file = split_place(options, split, {data_root(options)});
-  if (fs::is_directory(file)) {
-    throw InputError(
-        fmt::format("data.{} names a folder", enum_name(split)), file.string(),
-        fmt::format("With data.format: {} it is the JSON file of the annotations.", options.format->name));
-  }
-  return file;
-}
-
 std::vector<fs::path> image_roots(const fs::path& json, const fs::path& root) {
   const fs::path folder = fs::absolute(json).lexically_normal().parent_path();
   const fs::path relative = folder.lexically_relative(fs::absolute(root).lexically_normal());

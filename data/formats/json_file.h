@@ -36,6 +36,9 @@ std::string json_text(const ParsedJson& object, const char* key);
 /// A member, or an empty one where it is missing or this is no object.
 const ParsedJson& json_member(const ParsedJson& object, const char* key);
 
+/// What data.train, data.val and data.test name in formats with one JSON file a split.
+constexpr const char* annotations_file = "the JSON file of the annotations";
+
 /// A width and a height in pixels; empty where no image could have them.
 cv::Size json_size(double width, double height);
 cv::Size json_size(const ParsedJson& object, const char* width, const char* height);
@@ -48,9 +51,6 @@ std::string json_head(const std::filesystem::path& file);
 
 /// Whether a head has a key.
 bool has_key(const std::string& head, std::string_view key);
-
-/// The JSON file of a split. Throws InputError for a folder.
-std::filesystem::path json_of_split(const DataOptions& options, Split split);
 
 /// The folders that the images of a JSON file may be below, the likeliest first: data.root and, before it, the file's own
 /// folder (the one above annotations/) where this is elsewhere: data.root is then that of another split's images.

@@ -66,11 +66,7 @@ std::optional<LabelledBox> parse_line(const std::string& line, const std::string
   box.only_if_named = lower_case(box.class_name) == not_labelled;
   box.where = where;
   box.difficult = values[2] != 0;
-  box.x1 = values[4];
-  box.y1 = values[5];
-  box.x2 = values[6];
-  box.y2 = values[7];
-  box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
+  box.set_corners(values[4], values[5], values[6], values[7]);
   return box;
 }
 

@@ -93,6 +93,14 @@ Outline outline_of(std::span<const cv::Point2d> points, const LabelledBox& box) 
 
 }  // namespace
 
+void LabelledBox::set_corners(double left, double top, double right, double bottom) {
+  x1 = left;
+  y1 = top;
+  x2 = right;
+  y2 = bottom;
+  empty = !(x2 > x1 && y2 > y1);
+}
+
 void LabelledBox::enclose(std::span<const cv::Point2d> points) {
   x1 = y1 = std::numeric_limits<double>::infinity();
   x2 = y2 = -x1;

@@ -28,13 +28,15 @@ struct LabelledBox {
   std::string class_name;  ///< as labelled
   bool crowd = false;
   bool difficult = false;
-  bool only_if_named =
-      false;  ///< left out, without a word, unless data.classes or data.target_class_mapping names its class
+  /// Left out without a message unless data.classes or data.target_class_mapping names its class.
+  bool only_if_named = false;
   bool empty = false;              ///< written with an end that is not greater than its start
   std::optional<double> area;      ///< COCO's area, if it is given
   Outline outline = Outline::box;  ///< what else than its box is lost
   std::string where;               ///< "file:line"
 
+  /// Sets the corners, and whether it is empty.
+  void set_corners(double left, double top, double right, double bottom);
   /// Sets the corners to those of the upright box around the points, and the outline.
   void enclose(std::span<const cv::Point2d> points);
   /// Turns it about its centre, as CVAT writes rotated rectangles: unturned, with an attribute `rotation` in degrees.

@@ -64,6 +64,14 @@ fs::path split_place(const DataOptions& options, Split split, const std::vector<
                    "", "Only data.format: yolo takes several.");
 }
 
+fs::path split_file(const DataOptions& options, Split split, const char* what) {
+  const fs::path file = split_place(options, split, {data_root(options)});
+  std::error_code failed;
+  if (!fs::is_directory(file, failed)) return file;
+  throw InputError(fmt::format("data.{} names a folder", enum_name(split)), file.string(),
+                   fmt::format("With data.format: {} it is {}.", options.format->name, what));
+}
+
 fs::path data_root(const DataOptions& options) {
   const fs::path root(options.root);
   std::error_code failed;

@@ -26,6 +26,9 @@ std::filesystem::path split_place(const DataOptions& options, Split split,
 std::vector<std::filesystem::path> split_places(const DataOptions& options, Split split,
                                                 const std::vector<std::filesystem::path>& folders);
 
+/// The one file that the split's key names. Throws InputError for a folder, with `what` is expected instead.
+std::filesystem::path split_file(const DataOptions& options, Split split, const char* what);
+
 /// options.root; throws InputError when it is not a folder.
 std::filesystem::path data_root(const DataOptions& options);
 

@@ -14,8 +14,8 @@ namespace brightnet {
 /// before its EXIF rotation.
 void boxes_to_pixels(LabelledImage& image, const ImageInfo& info, ProblemLog& log);
 
-/// The image's annotations: boxes of classes that are not chosen and boxes without area are dropped, the others are clipped to the image of size
-/// `shown`, and duplicates are removed. All of this is logged.
+/// The image's annotations: boxes of classes that are not chosen and boxes without area are dropped, the others are
+/// clipped to the image of size `shown`, and duplicates are removed. All of this is logged.
 std::vector<Annotation> annotations_of(const LabelledImage& image, const ChosenClasses& classes,
                                        cv::Size shown, ProblemLog& log);
 

@@ -13,7 +13,6 @@
 #include "data/formats/labels.h"
 #include "data/formats/places.h"
 #include "data/formats/policies.h"
-#include "data/image/read_image.h"
 #include "data/image/stored_file.h"
 
 namespace brightnet {

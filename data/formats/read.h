@@ -29,8 +29,8 @@ struct DataOptions {
   std::string test;                  ///< never seen by a training; for `eval --split test`
   std::vector<std::string> classes;  ///< those to train on; empty: all of the data set
   std::vector<std::string> names;    ///< text labels: of their ids; empty: the data set's own, else `classes`
-  std::vector<int>
-      kpt_shape;  ///< yolo: of the key points behind each box, {17, 3}; empty: the data set's own
+  /// The shape of the key points behind each box in YOLO's labels, {17, 3}; empty: the data set's own.
+  std::vector<int> kpt_shape;
   /// From the classes in the labels to those that are trained on; "": left out. Others stay as they are.
   std::map<std::string, std::string> map;
   /// The same as TAO has it: case does not matter, and others are left out.
@@ -39,8 +39,8 @@ struct DataOptions {
   Fold fold;           ///< divides train and val anew (data/split/fold.h); none: they are used as they are
   float fraction = 1;  ///< share of the training images that is trained on (train/setup/data_sets.h)
   bool include_difficult_in_training = true;  ///< those marked difficult (voc) or occluded (kitti)
-  TileOptions
-      tiles;  ///< training images are cut into tiles, and detections in tiles merged for an evaluation
+  /// Training images are cut into tiles, and detections in tiles merged for an evaluation.
+  TileOptions tiles;
   uint64_t max_pixels = usual_max_pixels;  ///< of an image; a larger one is skipped
   void fields(Fields& f);
 

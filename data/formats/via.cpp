@@ -16,6 +16,7 @@
 #include "data/formats/format.h"
 #include "data/formats/json_file.h"
 #include "data/formats/labels.h"
+#include "data/formats/places.h"
 
 namespace brightnet {
 namespace {
@@ -49,20 +50,16 @@ bool take_shape(const ParsedJson& shape, LabelledBox& box) {
   const auto number = [&](const char* key) { return json_number(shape, key).value_or(std::nan("")); };
   const std::string name = json_text(shape, "name");
   if (name == "rect") {
-    box.x1 = number("x");
-    box.y1 = number("y");
-    box.x2 = box.x1 + number("width");
-    box.y2 = box.y1 + number("height");
+    const double x = number("x"), y = number("y");
+    box.set_corners(x, y, x + number("width"), y + number("height"));
   } else if (name == "circle" || name == "ellipse") {
     const bool round = name == "circle";
     const double rx = number(round ? "r" : "rx"), ry = number(round ? "r" : "ry");
     const double angle = json_number(shape, "theta").value_or(0);
     const double dx = std::hypot(rx * std::cos(angle), ry * std::sin(angle)),
                  dy = std::hypot(rx * std::sin(angle), ry * std::cos(angle));
-    box.x1 = number("cx") - dx;
-    box.x2 = number("cx") + dx;
-    box.y1 = number("cy") - dy;
-    box.y2 = number("cy") + dy;
+    const double cx = number("cx"), cy = number("cy");
+    box.set_corners(cx - dx, cy - dy, cx + dx, cy + dy);
     box.outline = Outline::polygon;
   } else if (name == "polygon" || name == "polyline") {
     const ParsedJson &xs = json_member(shape, "all_points_x"), &ys = json_member(shape, "all_points_y");
@@ -76,7 +73,6 @@ bool take_shape(const ParsedJson& shape, LabelledBox& box) {
   } else {
     return false;
   }
-  box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
   return std::isfinite(box.x1 + box.x2 + box.y1 + box.y2);
 }
 
@@ -100,7 +96,7 @@ std::optional<LabelledBox> parse_region(const ParsedJson& region, const std::str
 }
 
 std::unique_ptr<LabelSource> open_via(const DataOptions& options, Split split, ProblemLog& log) {
-  const fs::path file = json_of_split(options, split);
+  const fs::path file = split_file(options, split, annotations_file);
   const ParsedJson document = read_json(file);
   const ParsedJson& of_project = json_member(document, "_via_img_metadata");
   std::vector<LabelledImage> images;

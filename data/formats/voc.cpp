@@ -61,11 +61,8 @@ std::optional<LabelledBox> voc_box(const pugi::xml_node& object, const VocDocume
     }
     values[i] = *value;
   }
-  box.empty = !(values[2] > values[0] && values[3] > values[1]);
-  box.x1 = values[0] - 1;
-  box.y1 = values[1] - 1;
-  box.x2 = values[2];
-  box.y2 = values[3];
+  box.set_corners(values[0] - 1, values[1] - 1, values[2], values[3]);
+  box.empty = !(values[2] > values[0] && values[3] > values[1]);  // as written
   for (const auto& attribute : object.child("attributes").children("attribute")) {
     if (text_of(attribute.child("name")) == "rotation")
       box.rotate(parse_number(text_of(attribute.child("value"))).value_or(0));

@@ -40,8 +40,8 @@ struct VocEntry {
   std::string name;
   std::filesystem::path image = {};   ///< empty: found by its name
   std::filesystem::path labels = {};  ///< an XML of another name; empty: found by the entry's name
-  std::vector<std::string> paths =
-      {};                  ///< of an image in folders: from the root, and without its first folder
+  /// The path of an image in folders, from the root, and the same without its first folder.
+  std::vector<std::string> paths = {};
   bool ambiguous = false;  ///< an image in another folder has the same name
 };
 

@@ -90,11 +90,9 @@ std::optional<LabelledBox> parse_line(const std::string& text, const std::string
     for (size_t i = 1; i + 1 < values.size(); i += 2) points.emplace_back(values[i], values[i + 1]);
     box.enclose(points);
   } else {
-    box.x1 = values[1] - values[3] / 2;
-    box.x2 = values[1] + values[3] / 2;
-    box.y1 = values[2] - values[4] / 2;
-    box.y2 = values[2] + values[4] / 2;
-    box.empty = !(box.x2 > box.x1 && box.y2 > box.y1);
+    const double half_width = values[3] / 2, half_height = values[4] / 2;
+    box.set_corners(values[1] - half_width, values[2] - half_height, values[1] + half_width,
+                    values[2] + half_height);
   }
   return box;
 }

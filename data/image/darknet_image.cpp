@@ -8,7 +8,6 @@
 #include "core/error.h"
 #include "data/image/grey.h"
 #include "data/image/header.h"
-#include "data/image/read_image.h"
 #include "data/image/stored_file.h"
 
 #define STB_IMAGE_IMPLEMENTATION

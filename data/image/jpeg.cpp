@@ -223,15 +223,14 @@ JpegResult decode_jpeg(std::span<const uint8_t> bytes, int denominator, cv::Rect
   const bool scans_missing = decoded && source.ran_out && info.progressive_mode;
   jpeg_destroy_decompress(&info);
 
+  if (decoded) result.image = window.empty() ? to.image : to.image(window - to.decoded.tl());
   if (decoded && !sink.damaged && !scans_missing) {
     result.state = JpegResult::State::whole;
-    result.image = window.empty() ? to.image : to.image(window - to.decoded.tl());
     return result;
   }
   const bool damaged = decoded || (started && source.ran_out);
   result.state = damaged ? JpegResult::State::damaged : JpegResult::State::unreadable;
   result.message = scans_missing && !sink.damaged ? "the file ends before its last scan" : sink.message;
-  if (decoded) result.image = window.empty() ? to.image : to.image(window - to.decoded.tl());
   return result;
 }
 

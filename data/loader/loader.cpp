@@ -272,7 +272,7 @@ class Loader::Implementation {
     }
     const uint64_t block = step / setup_.size_every;
     Random random(setup_.seed, Purpose::size, 0, block);
-    return setup_.sizes[random.below(static_cast<uint32_t>(setup_.sizes.size()))];
+    return setup_.sizes[random.below(setup_.sizes.size())];
   }
 
   const Setup setup_;

@@ -106,8 +106,8 @@ class Loader {
     RankPart part;
     BufferSource buffers = BufferSource::host();
     bool pictures = false;  ///< batches have pictures, for Backend::paint_ahead(), instead of pixels
-    JpegDecoder* decoder =
-        nullptr;  ///< a device's, which outlives the loader; none: the CPU decodes everything
+    /// The decoder of a device, which outlives the loader; none: the CPU decodes everything.
+    JpegDecoder* decoder = nullptr;
   };
 
   /// The bytes of all batches' buffers: of the one that the consumer holds and of those made ahead.

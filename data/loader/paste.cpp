@@ -69,19 +69,17 @@ ObjectPaster::ObjectPaster(const Dataset& dataset, const AugmentOptions& options
   for (size_t i = 0; i < dataset.images.size(); ++i) {
     const auto& objects = dataset.images[i].annotations;
     const bool usable = std::any_of(objects.begin(), objects.end(), [](const auto& o) { return !o.crowd; });
-    if (usable) with_objects_.push_back(static_cast<int>(i));
+    if (usable) with_objects_.push_back(i);
   }
 }
 
 void ObjectPaster::operator()(Random& random, std::span<const uint32_t> nearby, const InputSize& size,
                               std::vector<PlacedImage>& images, std::vector<Truth>& truths) const {
   if (with_objects_.empty() || !random.chance(options_.copy_paste)) return;
-  const uint32_t count = 1 + random.below(static_cast<uint32_t>(options_.copy_paste_count));
+  const uint32_t count = 1 + random.below(options_.copy_paste_count);
+  const std::span<const uint32_t> sources = nearby.empty() ? with_objects_ : nearby;
   for (uint32_t i = 0; i < count; ++i) {
-    const int image = nearby.empty()
-                          ? with_objects_[random.below(static_cast<uint32_t>(with_objects_.size()))]
-                          : static_cast<int>(nearby[random.below(static_cast<uint32_t>(nearby.size()))]);
-    paste_one(random, image, size, images, truths);
+    paste_one(random, sources[random.below(sources.size())], size, images, truths);
   }
 }
 
@@ -89,8 +87,7 @@ void ObjectPaster::paste_one(Random& random, int image, const InputSize& size,
                              std::vector<PlacedImage>& images, std::vector<Truth>& truths) const {
   const ImageRecord& record = dataset_.images[image];
   if (record.annotations.empty()) return;
-  const Annotation& object =
-      record.annotations[random.below(static_cast<uint32_t>(record.annotations.size()))];
+  const Annotation& object = record.annotations[random.below(record.annotations.size())];
   const ImageDraw draw = draw_image(random, options_);
   Placement placement = place_crop(draw, record.width, record.height, size, options_.letterbox);
   cv::Rect2f box = placed_box(object, placement);

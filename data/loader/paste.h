@@ -33,7 +33,7 @@ class ObjectPaster {
 
   const Dataset& dataset_;
   const AugmentOptions options_;
-  std::vector<int> with_objects_;  // indices of the images that have objects
+  std::vector<uint32_t> with_objects_;  // indices of the images that have objects
 };
 
 }  // namespace brightnet

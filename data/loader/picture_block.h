@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 
 #include "core/input_size.h"
 #include "data/loader/paint.h"

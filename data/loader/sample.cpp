@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <span>
 
 #include "data/augment/boxes.h"
 #include "data/augment/cover.h"
@@ -134,9 +133,8 @@ void SampleMaker::mix(Streams& streams, const SampleName& name, const InputSize&
 }
 
 int SampleMaker::draw_other(Random& choices, const SampleName& name) const {
-  if (!name.nearby.empty())
-    return static_cast<int>(name.nearby[choices.below(static_cast<uint32_t>(name.nearby.size()))]);
-  return static_cast<int>(choices.below(static_cast<uint32_t>(dataset_.images.size())));
+  return name.nearby.empty() ? choices.below(dataset_.images.size())
+                             : name.nearby[choices.below(name.nearby.size())];
 }
 
 SampleMaker::Drawn SampleMaker::draw_map(Streams& streams, int image, bool plain,

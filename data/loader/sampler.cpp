@@ -8,14 +8,6 @@
 #include "core/random.h"
 
 namespace brightnet {
-namespace {
-
-void shuffle(std::span<uint32_t> numbers, Random& random) {  // Fisher and Yates
-  for (size_t last = numbers.size(); last-- > 1;)
-    std::swap(numbers[last], numbers[random.below(static_cast<uint32_t>(last + 1))]);
-}
-
-}  // namespace
 
 Sampler::Sampler(int images, int batch, RankPart part, uint64_t seed, uint64_t steps_per_epoch,
                  ImageRuns runs)
@@ -37,7 +29,7 @@ Sampler::Sampler(int images, int batch, RankPart part, uint64_t seed, uint64_t s
 std::vector<uint32_t> Sampler::order_of_runs(Random& random) const {
   std::vector<uint32_t> runs(runs_.first.size());
   std::iota(runs.begin(), runs.end(), 0u);
-  shuffle(runs, random);
+  random.shuffle(runs);
   std::vector<uint32_t> order, buffer;
   for (const uint32_t run : runs) {
     const uint32_t end = run + 1 < runs.size() ? runs_.first[run + 1] : static_cast<uint32_t>(images_);
@@ -49,7 +41,7 @@ std::vector<uint32_t> Sampler::order_of_runs(Random& random) const {
       }
     }
   }
-  shuffle(buffer, random);
+  random.shuffle(buffer);
   order.insert(order.end(), buffer.begin(), buffer.end());
   return order;
 }
@@ -61,7 +53,7 @@ const std::vector<uint32_t>& Sampler::permutation(uint64_t epoch, uint64_t round
   if (runs_.first.empty()) {
     order.resize(images_);
     std::iota(order.begin(), order.end(), 0u);
-    shuffle(order, random);
+    random.shuffle(order);
   } else {
     order = order_of_runs(random);
   }

@@ -28,8 +28,8 @@ struct SamplePosition {
 
 /// Images that are read in sequence, since they lie in archives.
 struct ImageRuns {
-  std::vector<uint32_t>
-      first;            ///< the first image of each run; the next run's begins where it ends. Empty: no runs
+  /// The first image of each run; the next run's begins where it ends. Empty: no runs.
+  std::vector<uint32_t> first;
   uint32_t buffer = 0;  ///< images among which the next one is drawn
 };
 

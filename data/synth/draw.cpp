@@ -51,7 +51,7 @@ class Scene {
 
   /// Adds strokes and ragged blots, which resemble no class.
   void add_clutter() {
-    const int strokes = static_cast<int>(random_.below(5));
+    const int strokes = random_.below(5);
     const auto unit = static_cast<float>(options_.size);
     for (int i = 0; i < strokes; ++i) {
       std::vector<cv::Point> line;
@@ -73,7 +73,7 @@ class Scene {
   /// Adds one object where it does not hide another too much; false when no such place was found.
   bool add_object() {
     for (int attempt = 0; attempt < 40; ++attempt) {
-      const int class_id = static_cast<int>(random_.below(static_cast<uint32_t>(options_.classes)));
+      const int class_id = random_.below(options_.classes);
       auto contours = outline(class_id, random_);
       // Small shapes are as likely as large ones on a logarithmic scale, as in photographs.
       const float radius = any_radius();
@@ -284,7 +284,7 @@ SynthImage draw_synthetic_image(const SynthOptions& options, Split split, int in
   Scene scene(options, random);
   scene.add_clutter();
   const int span = options.max_objects - options.min_objects + 1;
-  const int objects = options.min_objects + static_cast<int>(random.below(static_cast<uint32_t>(span)));
+  const int objects = options.min_objects + static_cast<int>(random.below(span));
   for (int i = 0; i < objects && scene.add_object(); ++i) {
   }
   return scene.finish();

@@ -44,7 +44,9 @@ Curve trace_curve(std::span<const MatchRecord> sorted, int64_t truths, Classify&
   return curve;
 }
 
-int coco_verdict(const MatchRecord& record, uint64_t bit, int max_detections = coco_max_detections) {
+/// For trace_curve(): by default at IoU 0.5, for objects of all sizes.
+int coco_verdict(const MatchRecord& record, uint64_t bit = coco_bit(area_all, 0),
+                 int max_detections = coco_max_detections) {
   if (record.rank >= max_detections || (record.ignored & bit)) return 0;
   return (record.right & bit) ? 1 : -1;
 }
@@ -123,7 +125,7 @@ OperatingPoint best_f1(std::span<const MatchRecord> sorted, int64_t truths) {
   OperatingPoint best;
   int64_t right = 0, counted = 0;
   for (size_t i = 0; i < sorted.size(); ++i) {
-    const int verdict = coco_verdict(sorted[i], coco_bit(area_all, 0));
+    const int verdict = coco_verdict(sorted[i]);
     right += verdict > 0;
     counted += verdict != 0;
     // A threshold cannot separate equal scores, so only the last of them is a candidate.
@@ -148,13 +150,12 @@ ScoreCurves over_scores(std::span<const MatchRecord> sorted, int64_t truths) {
   for (int point = ScoreCurves::points; point-- > 0;) {
     const auto least = static_cast<float>(ScoreCurves::score(point));
     for (; next < sorted.size() && sorted[next].score >= least; ++next) {
-      const int verdict = coco_verdict(sorted[next], coco_bit(area_all, 0));
+      const int verdict = coco_verdict(sorted[next]);
       right += verdict > 0;
       counted += verdict != 0;
     }
-    const auto at = static_cast<size_t>(point);
-    curves.precision[at] = counted > 0 ? right / static_cast<float>(counted) : 0;
-    curves.recall[at] = right / static_cast<float>(truths);
+    curves.precision[point] = counted > 0 ? right / static_cast<float>(counted) : 0;
+    curves.recall[point] = right / static_cast<float>(truths);
   }
   return curves;
 }
@@ -185,7 +186,7 @@ OperatingPoint best_mean_f1(std::span<const SortedClass> classes) {
   for (const SortedClass& one : classes) {
     if (one.truths == 0) continue;
     for (const MatchRecord& record : one.records) {
-      const int verdict = coco_verdict(record, coco_bit(area_all, 0));
+      const int verdict = coco_verdict(record);
       if (verdict != 0) all.push_back({record.score, counts.size(), verdict > 0});
     }
     counts.push_back({.truths = static_cast<double>(one.truths)});

@@ -17,68 +17,73 @@ namespace {
 /// threads that read them have something to do.
 constexpr size_t images_at_once = 64;
 
-/// The losses are those of `part`'s images in their order.
-bool see_once(InferenceEngine& engine, const Dataset& dataset, std::vector<int> order, const InputFit& fit,
-              const DetectOptions& options, RankPart part, const DetectionSink& sink,
-              std::vector<YoloLoss>* losses) {
-  DatasetSource source(dataset, std::move(order), fit, options.tiles);
-  TruthsOf truths;
-  if (losses) {
-    truths = [&](const Frame& frame, const ImageTile& tile, const InputFit& input,
-                 std::vector<Truth>& found) {
-      const std::vector<Annotation>& all = source.record(frame).annotations;
-      const Placement placement = place(tile.width, tile.height, input);
-      if (tile.whole()) return place_boxes(all, placement, input.size, found);
-      place_boxes(annotations_in(tile, all, options.tiles.min_visible), placement, input.size, found);
-    };
-  }
-  Pipeline pipeline(engine, fit, options, truths);
-  return pipeline.run(source, [&](const FoundObjects& found) {
-    const int image = found.frame.record;
-    if (losses) (*losses)[image / part.ranks] = found.loss;
-    return sink(image, found.boxes);
-  });
-}
+/// The images of a data set that a rank evaluates.
+struct RankImages {
+  InferenceEngine& engine;
+  const Dataset& dataset;
+  RankPart part;
+  std::vector<YoloLoss>* losses;  ///< of the part's images in their order; null: not computed
 
-/// The losses are those of the first view, which is the image itself.
-bool see_in_views(InferenceEngine& engine, const Dataset& dataset, const std::vector<int>& images,
-                  const InputFit& fit, const DetectOptions& options, RankPart part, const DetectionSink& sink,
-                  std::vector<YoloLoss>* losses) {
-  std::map<int, std::vector<ScoredBox>> found;
-  for (const InferenceView& view : options.views) {
-    InputFit seen = fit;
-    seen.size = view.size;
-    DetectOptions once = options;
-    once.mirrored = view.mirrored;
-    const bool is_image = view.size == fit.size && !view.mirrored;
+  bool detect_once(std::vector<int> images, const InputFit& fit, const PipelineOptions& options,
+                   const DetectionSink& sink, bool with_losses) const {
+    DatasetSource source(dataset, std::move(images), fit, options.tiles);
+    TruthsOf truths;
+    if (with_losses) {
+      truths = [&](const Frame& frame, const ImageTile& tile, const InputFit& input,
+                   std::vector<Truth>& found) {
+        const std::vector<Annotation>& all = source.record(frame).annotations;
+        const Placement placement = place(tile.width, tile.height, input);
+        if (tile.whole()) return place_boxes(all, placement, input.size, found);
+        place_boxes(annotations_in(tile, all, options.tiles.min_visible), placement, input.size, found);
+      };
+    }
+    Pipeline pipeline(engine, fit, options, truths);
+    return pipeline.run(source, [&](const FoundObjects& found) {
+      const int image = found.frame.record;
+      if (with_losses) (*losses)[image / part.ranks] = found.loss;
+      return sink(image, found.boxes);
+    });
+  }
+
+  /// The losses are those of the first view, which is the image itself.
+  bool detect_in_views(const std::vector<int>& images, const InputFit& fit, const PipelineOptions& options,
+                       const DetectionSink& sink) const {
+    std::map<int, std::vector<ScoredBox>> found;
     const auto add = [&](int image, std::span<const ScoredBox> boxes) {
       found[image].insert(found[image].end(), boxes.begin(), boxes.end());
       return true;
     };
-    see_once(engine, dataset, images, seen, once, part, add, is_image ? losses : nullptr);
+    for (const InferenceView& view : options.views) {
+      InputFit view_fit = fit;
+      view_fit.size = view.size;
+      PipelineOptions view_options = options;
+      view_options.mirrored = view.mirrored;
+      const bool is_image = view.size == fit.size && !view.mirrored;
+      detect_once(images, view_fit, view_options, add, losses && is_image);
+    }
+    return std::all_of(images.begin(), images.end(), [&](int image) {
+      return sink(image,
+                  merge_views(std::move(found[image]), options.nms, static_cast<int>(options.views.size())));
+    });
   }
-  return std::all_of(images.begin(), images.end(), [&](int image) {
-    return sink(image,
-                merge_views(std::move(found[image]), options.nms, static_cast<int>(options.views.size())));
-  });
-}
+};
 
 }  // namespace
 
 bool detect_images(InferenceEngine& engine, const Dataset& dataset, const InputFit& fit,
-                   const DetectOptions& options, RankPart part, const DetectionSink& sink,
+                   const PipelineOptions& options, RankPart part, const DetectionSink& sink,
                    std::vector<YoloLoss>* losses) {
   std::vector<int> order;
   for (int i = part.rank; i < static_cast<int>(dataset.images.size()); i += part.ranks) order.push_back(i);
   if (losses) losses->assign(order.size(), {});
   if (options.rect) order = in_order_of_ratio(dataset, std::move(order));
-  if (options.views.empty())
-    return see_once(engine, dataset, std::move(order), fit, options, part, sink, losses);
+  const RankImages all{engine, dataset, part, losses};
+  if (options.views.empty()) return all.detect_once(std::move(order), fit, options, sink, losses != nullptr);
   for (size_t begin = 0; begin < order.size(); begin += images_at_once) {
     const size_t end = std::min(order.size(), begin + images_at_once);
     const std::vector<int> images(order.begin() + static_cast<ptrdiff_t>(begin),
                                   order.begin() + static_cast<ptrdiff_t>(end));
-    if (!see_in_views(engine, dataset, images, fit, options, part, sink, losses)) return false;
+    if (!all.detect_in_views(images, fit, options, sink)) return false;
   }
   return true;
 }
@@ -123,7 +128,7 @@ void together(const EvaluationRanks& ranks, const std::function<void()>& work) {
 }  // namespace
 
 std::optional<Metrics> evaluate(InferenceEngine& engine, const Dataset& dataset, const InputFit& fit,
-                                const DetectOptions& options, const DetectionSink& sink,
+                                const PipelineOptions& options, const DetectionSink& sink,
                                 const EvaluationRanks& ranks) {
   DetectionEvaluator evaluator(dataset.classes);
   const bool wants_loss = engine.computes_loss();

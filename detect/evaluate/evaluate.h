@@ -25,7 +25,7 @@ using DetectionSink = std::function<bool(int index, std::span<const ScoredBox> b
 /// loss of each image of the part is put into `losses`, if given, in their order, which the engine must be able to
 /// compute.
 bool detect_images(InferenceEngine& engine, const Dataset& dataset, const InputFit& fit,
-                   const DetectOptions& options, RankPart part, const DetectionSink& sink,
+                   const PipelineOptions& options, RankPart part, const DetectionSink& sink,
                    std::vector<YoloLoss>* losses = nullptr);
 
 /// The ranks that evaluate one data set, each a part of its images.
@@ -41,7 +41,7 @@ struct EvaluationRanks {
 /// All ranks get the same metrics, bit-identical to those of a single rank. `sink` also gets this rank's
 /// boxes; if it stops on any rank, there are no metrics.
 std::optional<Metrics> evaluate(InferenceEngine& engine, const Dataset& dataset, const InputFit& fit,
-                                const DetectOptions& options, const DetectionSink& sink = {},
+                                const PipelineOptions& options, const DetectionSink& sink = {},
                                 const EvaluationRanks& ranks = {});
 
 }  // namespace brightnet

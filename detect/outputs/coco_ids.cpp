@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "data/formats/json_file.h"
 
 namespace brightnet {
 namespace {
@@ -58,13 +58,9 @@ size_t length_as_ending(const fs::path& file_name, const fs::path& file) {
   return names.size();
 }
 
-nlohmann::json read_annotations(const fs::path& file) {
-  using Json = nlohmann::json;
+ParsedJson read_annotations(const fs::path& file) {
   // The annotations themselves are most of the file, and not of interest.
-  const auto keep = [](int, Json::parse_event_t event, Json& parsed) {
-    return event != Json::parse_event_t::key || parsed != "annotations";
-  };
-  Json document = Json::parse(read_file(file, most_list_bytes), keep, false);
+  ParsedJson document = read_json(file, {"annotations"});
   if (document.is_object() && document["images"].is_array() && document["categories"].is_array())
     return document;
   throw InputError("this file has no lists 'images' and 'categories'", file.string(),
@@ -84,7 +80,7 @@ CocoIds::CocoIds(const std::vector<fs::path>& files, const std::vector<std::stri
 
 CocoIds::CocoIds(const fs::path& annotations, const std::vector<std::string>& class_names)
     : annotations_(annotations) {
-  const nlohmann::json document = read_annotations(annotations);
+  const ParsedJson document = read_annotations(annotations);
   std::map<std::string, int64_t> categories;
   try {
     for (const auto& image : document["images"]) {

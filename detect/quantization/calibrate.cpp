@@ -225,7 +225,7 @@ class Calibrator {
   }
 
   InferenceNetwork observed_by(LayerObserver& observer) const {
-    return {network_, *backend_, Precision::fp32, 1, {}, false, &observer};
+    return {network_, *backend_, {.observer = &observer}};
   }
 
   void observe(ValueObserver& values) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <type_traits>
 
 #include "layers/layer.h"
 
@@ -12,16 +14,13 @@ const ConvAttributes* convolution(const Model& model, int layer) {
   return std::get_if<ConvAttributes>(&model.layers[layer].attributes);
 }
 
-/// The parameter "layer.what", in the values of the model.
-struct Values {
-  float* data = nullptr;
-  size_t count = 0;
-};
-Values values_of(TrainedModel& trained, int layer, const char* what) {
+/// The parameter "layer.what", in the values of the model; to be written where the model is not const.
+template <typename Trained>
+auto values_of(Trained& trained, int layer, const char* what) {
   const std::string name = trained.model.layers[layer].name + '.' + what;
   const ParameterEntry* entry = trained.layout.find(name);
   BRIGHTNET_CHECK(entry, "there is no parameter " + name);
-  return {trained.values.data() + entry->offset, entry->count};
+  return std::span(trained.values.data() + entry->offset, entry->count);
 }
 
 /// f(s·x) = s·f(x) for every s above 0.
@@ -61,25 +60,26 @@ std::vector<LayerPair> equalizable_pairs(const Model& model) {
 }
 
 /// The weights of a convolution by their output channel and by the input channel that they read.
+template <typename Trained>
 class LayerWeights {
  public:
-  LayerWeights(TrainedModel& trained, int layer)
+  LayerWeights(Trained& trained, int layer)
       : values_(values_of(trained, layer, "weight")), conv_(*convolution(trained.model, layer)) {
-    filter_ = values_.count / conv_.filters;
+    filter_ = values_.size() / conv_.filters;
     inputs_ = filter_ / (static_cast<size_t>(conv_.size) * conv_.size);
   }
 
   /// Calls f(weight) for all weights of an output channel.
   template <typename F>
   void of_output(size_t channel, F&& f) const {
-    for (size_t i = 0; i < filter_; ++i) f(values_.data[channel * filter_ + i]);
+    for (size_t i = 0; i < filter_; ++i) f(values_[channel * filter_ + i]);
   }
   /// Of those that read an input channel.
   template <typename F>
   void of_input(size_t channel, F&& f) const {
     const size_t outputs = conv_.filters / conv_.groups, group = channel / inputs_;
     for (size_t o = group * outputs; o < (group + 1) * outputs; ++o) {
-      for (size_t i = channel % inputs_; i < filter_; i += inputs_) f(values_.data[o * filter_ + i]);
+      for (size_t i = channel % inputs_; i < filter_; i += inputs_) f(values_[o * filter_ + i]);
     }
   }
   size_t outputs() const { return conv_.filters; }
@@ -91,7 +91,7 @@ class LayerWeights {
   }
 
  private:
-  Values values_;
+  std::span<std::conditional_t<std::is_const_v<Trained>, const float, float>> values_;
   const ConvAttributes& conv_;
   size_t filter_ = 0, inputs_ = 0;
 };
@@ -99,7 +99,7 @@ class LayerWeights {
 /// Returns the largest |log s| of the pair.
 double equalize(TrainedModel& trained, const LayerPair& pair) {
   const LayerWeights first(trained, pair.first), second(trained, pair.second);
-  float* const bias = values_of(trained, pair.first, "bias").data;
+  const std::span<float> bias = values_of(trained, pair.first, "bias");
   double largest = 0;
   for (size_t c = 0; c < first.outputs(); ++c) {
     float r1 = 0, r2 = 0;
@@ -132,13 +132,12 @@ TrainedModel without_batch_norm(const TrainedModel& trained, Backend& backend) {
   for (int i = 0; i < static_cast<int>(trained.model.layers.size()); ++i) {
     const ConvAttributes* conv = convolution(trained.model, i);
     if (!conv || !conv->batch_norm) continue;
-    const auto value = [&](const char* what) {
-      return trained.values.data() + trained.layout.find(trained.model.layers[i].name + '.' + what)->offset;
-    };
-    const Values weight = values_of(folded, i, "weight");
+    const auto value = [&](const char* what) { return values_of(trained, i, what).data(); };
+    const std::span<float> weight = values_of(folded, i, "weight");
     backend.fold_batch_norm({value("weight"), value("scale"), value("shift"), value("running_mean"),
                              value("running_variance"), batch_norm_epsilon, conv->filters,
-                             weight.count / conv->filters, weight.data, values_of(folded, i, "bias").data});
+                             weight.size() / conv->filters, weight.data(),
+                             values_of(folded, i, "bias").data()});
   }
   return folded;
 }
@@ -157,9 +156,8 @@ int equalize(TrainedModel& trained) {
 
 std::vector<float> weight_scales(const TrainedModel& trained, int layer, float input_scale) {
   constexpr float most_units = 1 << 29;  // of the bias, and twice as many remain for its correction
-  auto& readable = const_cast<TrainedModel&>(trained);
-  const LayerWeights weights(readable, layer);
-  const float* const bias = values_of(readable, layer, "bias").data;
+  const LayerWeights weights(trained, layer);
+  const std::span<const float> bias = values_of(trained, layer, "bias");
   std::vector<float> scales(weights.outputs());
   for (size_t c = 0; c < scales.size(); ++c) {
     float greatest = 0;
@@ -198,7 +196,7 @@ void correct_bias(TrainedModel& trained, int layer, const std::vector<float>& sc
                   const InputMeans& means) {
   const LayerWeights weights(trained, layer);
   const int kernel = convolution(trained.model, layer)->size;
-  float* const bias = values_of(trained, layer, "bias").data;
+  const std::span<float> bias = values_of(trained, layer, "bias");
   for (size_t o = 0; o < weights.outputs(); ++o) {
     double shift = 0;
     size_t i = 0;

@@ -25,7 +25,7 @@ Quantization alone(Quantization quantization, size_t layer) {
 std::vector<double> layer_seconds(const TrainedModel& trained, Precision precision, Backend& backend,
                                   const CalibrationInputs& inputs) {
   constexpr int passes = 20;
-  InferenceNetwork inference(trained, backend, precision, 1, {});
+  InferenceNetwork inference(trained, backend, {.precision = precision});
   inputs.infer(inference.network(), 0);
   std::vector<double> least(trained.model.layers.size(), std::numeric_limits<double>::infinity());
   for (int pass = 0; pass < passes; ++pass) {

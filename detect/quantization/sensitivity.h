@@ -25,7 +25,7 @@ struct Sensitivity {
 /// The AP of a network computed by this quantisation; empty: in fp32.
 using EvaluateAP = std::function<double(const Quantization&)>;
 
-/// Puts layers back to floating point until the AP is at most `max_loss` points below that of `trained` in fp32: those first
+/// Puts layers back to floating point until the AP is at most `max_loss` points below that of the network in fp32: those first
 /// that lose the most AP for the time that they gain, each time measuring the whole. Changes the calibration's quantisation.
 Sensitivity keep_sensitive_layers(Calibration& calibration, double max_loss, const CalibrationInputs& inputs,
                                   const EvaluateAP& evaluate);

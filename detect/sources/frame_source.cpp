@@ -3,7 +3,6 @@
 #include <opencv2/imgproc.hpp>
 
 #include "data/image/darknet_image.h"
-#include "data/image/read_image.h"
 
 namespace brightnet {
 

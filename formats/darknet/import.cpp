@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config.h"
 #include "core/files.h"
 #include "formats/darknet/recipe.h"
 #include "layers/model/builder.h"
@@ -47,10 +48,8 @@ std::string yaml_text(const std::string& text) {
   const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '/' || c == '.' || c == '-' || c == '_';
   });
-  if (plain && !text.empty() && std::isalpha(static_cast<unsigned char>(text[0]))) return text;
-  YAML::Emitter emitter;
-  emitter << YAML::DoubleQuoted << text;
-  return emitter.c_str();
+  const bool letter_first = !text.empty() && std::isalpha(static_cast<unsigned char>(text[0]));
+  return plain && letter_first ? text : yaml_quoted(text);
 }
 
 /// A name that is valid in YAML and as a folder, for any file name.

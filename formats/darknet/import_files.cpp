@@ -19,13 +19,6 @@ fs::path recipe_path(const fs::path& model) {
   return model.parent_path() / (model.stem().string() + "-train" + model.extension().string());
 }
 
-void refuse_to_overwrite(const fs::path& file) {
-  std::error_code ignored;
-  if (!fs::exists(file, ignored)) return;
-  throw InputError("this file already exists", file.string(),
-                   "Name another with --out, or replace it with --force.");
-}
-
 /// Reads the .weights and reports the layers that it does not contain, as in a .conv.137.
 TrainedModel read_weights(const ImportOptions& options) {
   DarknetTrained read = read_darknet_trained({options.cfg, options.weights, options.names, options.partial});
@@ -48,9 +41,9 @@ void import_network(const ImportOptions& options) {
     throw InputError("--out is '" + options.out.string() + "' and must end in .yaml", "--out");
   refuse_to_replace_inputs({model, recipe, safetensors}, {options.cfg, options.weights, options.names});
   if (!options.replace) {
-    refuse_to_overwrite(model);
-    refuse_to_overwrite(recipe);
-    if (trained) refuse_to_overwrite(safetensors);
+    refuse_to_replace(model);
+    refuse_to_replace(recipe);
+    if (trained) refuse_to_replace(safetensors);
   }
   const DarknetImport imported = import_darknet(options.cfg, model.filename().string());
   std::optional<TrainedModel> network;

@@ -352,13 +352,8 @@ class LayerReader {
   }
 
   void finish() {
-    auto& layers = model().layers;
-    std::vector<int> readers(layers.size());
-    for (const LayerDescription& layer : layers) {
-      for (const int input : layer.inputs) {
-        if (input != network_input) ++readers[input];
-      }
-    }
+    const auto& layers = model().layers;
+    const std::vector<int> readers = count_readers(model());
     for (size_t i = 0; i < layers.size(); ++i) {
       const bool head = is_head(layers[i]);
       if (!head && readers[i] == 0) sections_[i]->refuse("", "is read by no later layer", "Remove it.");
@@ -376,6 +371,16 @@ class LayerReader {
 };
 
 }  // namespace
+
+std::vector<int> count_readers(const Model& model) {
+  std::vector<int> readers(model.layers.size());
+  for (const LayerDescription& layer : model.layers) {
+    for (const int input : layer.inputs) {
+      if (input != network_input) ++readers[input];
+    }
+  }
+  return readers;
+}
 
 bool is_known_to_darknet(Activation activation) {
   return std::ranges::find(activations_of_darknet, activation) != std::end(activations_of_darknet);

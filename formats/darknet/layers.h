@@ -29,6 +29,9 @@ struct DarknetLayers {
 /// Channels, layers and parameters are bounded, so that a text cannot cause a huge allocation.
 DarknetLayers read_darknet_layers(const DarknetCfg& cfg);
 
+/// How many layers read each layer's output (private to formats).
+std::vector<int> count_readers(const Model& model);
+
 /// Replaces max-pools of one map and the concat that joins them by spp layers (private to formats).
 void merge_spp(DarknetLayers& result);
 

@@ -35,12 +35,7 @@ std::optional<SppAttributes> spp_of(const std::vector<LayerDescription>& layers,
 
 void merge_spp(DarknetLayers& result) {
   std::vector<LayerDescription>& layers = result.model.layers;
-  std::vector<int> readers(layers.size());
-  for (const LayerDescription& layer : layers) {
-    for (const int input : layer.inputs) {
-      if (input != network_input) ++readers[input];
-    }
-  }
+  const std::vector<int> readers = count_readers(result.model);
   std::vector<bool> gone(layers.size());
   for (LayerDescription& layer : layers) {
     const auto spp = spp_of(layers, readers, layer);

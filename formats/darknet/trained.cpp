@@ -1,7 +1,6 @@
 #include "formats/darknet/trained.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -15,13 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> lines_of(const fs::path& file) {
-  std::vector<std::string> lines;
-  std::istringstream in(read_file(file));
-  for (std::string line; std::getline(in, line);) {
-    if (const auto text = trimmed(line); !text.empty()) lines.emplace_back(text);
-  }
-  return lines;
+std::vector<std::string> texts_of(const fs::path& file) {
+  std::vector<std::string> texts;
+  for (TextLine& line : read_lines(file)) texts.push_back(std::move(line.text));
+  return texts;
 }
 
 /// The value of `names` in an obj.data; empty for any other file.
@@ -62,7 +58,7 @@ std::string names_entry(const std::vector<std::string>& lines) {
 }  // namespace
 
 std::vector<std::string> read_darknet_names(const fs::path& file) {
-  const std::vector<std::string> lines = lines_of(file);
+  const std::vector<std::string> lines = texts_of(file);
   const std::string elsewhere = names_entry(lines);
   if (elsewhere.empty()) return lines;
   const fs::path names = find_path(elsewhere, fs::absolute(file).parent_path(), false);
@@ -70,7 +66,7 @@ std::vector<std::string> read_darknet_names(const fs::path& file) {
     throw InputError("its names are in '" + elsewhere + "', and there is no such file", file.string(),
                      "It was looked for beside it and in the current folder.");
   }
-  return lines_of(names);
+  return texts_of(names);
 }
 
 DarknetTrained read_darknet_trained(const DarknetFilesToRead& files) {

@@ -102,7 +102,7 @@ class WeightsFile {
     if (bytes_ < 16) too_short();
     get(version, sizeof version);
     header_ = {version[0], version[1], version[2], 0};
-    if (version[0] < 0 || version[0] > 9 || version[1] < 0 || version[1] > 99) {
+    if (!header_.is_plausible()) {
       throw InputError("these are not darknet's weights: the file begins with version " +
                            std::to_string(version[0]) + '.' + std::to_string(version[1]) +
                            ", and 0.1, 0.2 or 0.3 was expected",

@@ -22,6 +22,7 @@ struct DarknetHeader {
   uint64_t seen = 0;
   bool wide() const { return major * 10 + minor >= 2; }
   size_t bytes() const { return wide() ? 20 : 16; }
+  bool is_plausible() const { return major >= 0 && major <= 9 && minor >= 0 && minor <= 99; }
 };
 
 /// Whether a file is darknet's rather than safetensors, by its first bytes or, if unreadable, its extension.

@@ -22,6 +22,7 @@
 #include "core/progress_line.h"
 #include "core/sha256.h"
 #include "formats/darknet/cfg.h"
+#include "formats/darknet/weights.h"
 #include "formats/download/transfer.h"
 
 namespace brightnet {
@@ -52,10 +53,9 @@ void check_weights(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   int32_t version[3] = {};
   in.read(reinterpret_cast<char*>(version), sizeof version);
-  if (!in || version[0] < 0 || version[0] > 9 || version[1] < 0 || version[1] > 99)
-    not_weights(file, "it does not begin with a version of theirs");
-  const bool wide = version[0] * 10 + version[1] >= 2;
-  in.ignore(wide ? 8 : 4);
+  const DarknetHeader header{version[0], version[1], version[2]};
+  if (!in || !header.is_plausible()) not_weights(file, "it does not begin with a version of theirs");
+  in.ignore(header.wide() ? 8 : 4);
   std::vector<float> numbers(1 << 18);
   uint64_t read = 0;
   for (std::streamsize got = 1; got > 0;) {

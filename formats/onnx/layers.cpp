@@ -186,34 +186,27 @@ class LayerWriter {
     return oihw;
   }
 
-  Value max_pool(const std::string& pool_name, int window, int stride) {
-    // darknet pads by window − 1 in all, the smaller half before. What no window reaches is left away: at an
-    // even side a 2 × 2 pool of stride 2 needs no padding.
+  /// darknet pads by window − 1 in all, the smaller half before. Padding that no window reaches is left out: at an
+  /// even side a 2 × 2 pool of stride 2 needs none.
+  Value pool(const std::string& pool_name, const char* op, int window, int stride,
+             const std::vector<OnnxGraph::Attribute>& more = {}) {
     const Shape in = input_shape();
     const int before = (window - 1) / 2;
     const auto after = [&](int side) {
       const int pooled = (side - 1) / stride + 1;
       return std::max(0, (pooled - 1) * stride + window - before - side);
     };
-    return graph_.add(pool_name, "MaxPool", {input(0)},
-                      {{"kernel_shape", Ints{window, window}},
-                       {"strides", Ints{stride, stride}},
-                       {"pads", Ints{before, before, after(in.h), after(in.w)}}});
+    std::vector<OnnxGraph::Attribute> attributes{{"kernel_shape", Ints{window, window}},
+                                                 {"strides", Ints{stride, stride}},
+                                                 {"pads", Ints{before, before, after(in.h), after(in.w)}}};
+    attributes.insert(attributes.end(), more.begin(), more.end());
+    return graph_.add(pool_name, op, {input(0)}, attributes);
   }
 
-  // Of the padding no average takes account, here as there (count_include_pad: 0).
-  Value add(const AveragePoolAttributes& pool) {
-    const Shape in = input_shape();
-    const int before = (pool.size - 1) / 2;
-    const auto after = [&](int side) {
-      const int pooled = (side - 1) / pool.stride + 1;
-      return std::max(0, (pooled - 1) * pool.stride + pool.size - before - side);
-    };
-    return graph_.add(name("average_pool"), "AveragePool", {input(0)},
-                      {{"kernel_shape", Ints{pool.size, pool.size}},
-                       {"strides", Ints{pool.stride, pool.stride}},
-                       {"pads", Ints{before, before, after(in.h), after(in.w)}},
-                       {"count_include_pad", 0}});
+  /// Averages leave the padding out, as darknet's do.
+  Value add(const AveragePoolAttributes& average) {
+    return pool(name("average_pool"), "AveragePool", average.size, average.stride,
+                {{"count_include_pad", 0}});
   }
 
   Value add(const GlobalPoolAttributes&) {
@@ -239,14 +232,14 @@ class LayerWriter {
     return activated(sum.activation, total);
   }
 
-  Value add(const MaxPoolAttributes& pool) { return max_pool(name("max_pool"), pool.size, pool.stride); }
+  Value add(const MaxPoolAttributes& max) { return pool(name("max_pool"), "MaxPool", max.size, max.stride); }
 
   Value add(const SppAttributes& spp) {
     std::vector<int> windows = spp.windows;
     std::sort(windows.rbegin(), windows.rend());
     std::vector<Value> parts;
     for (const int window : windows)
-      parts.push_back(max_pool(name("max_pool") + std::to_string(window), window, 1));
+      parts.push_back(pool(name("max_pool") + std::to_string(window), "MaxPool", window, 1));
     parts.push_back(input(0));
     return graph_.concat(name("spp"), parts, 1);
   }

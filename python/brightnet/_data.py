@@ -6,15 +6,14 @@ import dataclasses
 import json
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Union, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from brightnet import _brightnet, _options
+from brightnet._options import StrPath
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-StrPath = Union[str, "os.PathLike[str]"]
 
 
 @_options.checked
@@ -57,7 +56,7 @@ class _Batches:
         return Batch(*made)
 
 
-#: Of a configuration, where they are what Dataset has keywords for.
+#: Keys of the configuration that Dataset has keywords for.
 _KEYWORDS = {"train.batch": "batch", "train.size": "size", "train.epochs": "epochs"}
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, Union, overload
+from typing import Any, NamedTuple, Protocol, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brightnet import _brightnet, _options
 from brightnet._models import open_weights
-
-StrPath = Union[str, "os.PathLike[str]"]
+from brightnet._options import StrPath
 
 
 class PillowImage(Protocol):
@@ -28,7 +27,7 @@ InMemory = Union["NDArray[np.uint8]", PillowImage]
 
 
 def _pixels(image: Any) -> NDArray[np.uint8]:
-    """Of an image of Pillow, as those of a file would be: transparent ones are blended over black."""
+    """The pixels of an image of Pillow, as those of a file would be: transparent ones are blended over black."""
     if image.mode.startswith(("I", "F")):  # convert() would cut their values off at 255
         raise _brightnet.InputError(
             f"an image of Pillow has the mode {image.mode}, more than 8 bits a pixel. Give the path of its file, or an array of "
@@ -40,6 +39,14 @@ def _pixels(image: Any) -> NDArray[np.uint8]:
         rgba = np.asarray(image.convert("RGBA")).astype(np.uint16)
         return ((rgba[..., :3] * rgba[..., 3:] + 127) // 255).astype(np.uint8)
     return np.asarray(image.convert("RGB"))
+
+
+class _Input(NamedTuple):
+    pixels: NDArray[np.uint8]
+    rgb: NDArray[np.uint8]  # the same in RGB, or grey
+    bgr: bool = False  # whether the pixels are BGR
+    file: str = ""
+    frame: int = -1
 
 
 class Detections:
@@ -178,25 +185,22 @@ class Detector:
         at_once = 1 if pictures.live else self._batch
         coming = iter(pictures.next, None)
         while some := list(itertools.islice(coming, at_once)):
-            yield from self._detect([(picture, picture, False, file, frame) for picture, file, frame in some])
+            yield from self._detect([_Input(picture, picture, file=file, frame=frame) for picture, file, frame in some])
 
-    def _detect(
-        self, images: list[tuple[NDArray[np.uint8], NDArray[np.uint8], bool, str, int]]
-    ) -> list[Detections]:
-        """Of (pixels, the same in RGB, whether the pixels are BGR, file, frame)."""
+    def _detect(self, images: list[_Input]) -> list[Detections]:
         names = self.weights.classes
         results: list[Detections] = []
-        for bgr, group in itertools.groupby(images, key=lambda image: image[2]):
-            # Between two batches Python heeds signals, such as Ctrl-C.
+        for bgr, group in itertools.groupby(images, key=lambda image: image.bgr):
+            # Between two batches Python handles signals, such as Ctrl-C.
             while batch := list(itertools.islice(group, self._batch)):
-                found = self._detector.detect([pixels for pixels, *_ in batch], bgr)
+                found = self._detector.detect([image.pixels for image in batch], bgr)
                 results += [
-                    Detections(objects, names, rgb, file, frame)
-                    for objects, (_, rgb, _, file, frame) in zip(found, batch)
+                    Detections(objects, names, image.rgb, image.file, image.frame)
+                    for objects, image in zip(found, batch)
                 ]
         return results
 
-    def _image(self, source: Any, bgr: bool) -> tuple[NDArray[np.uint8], NDArray[np.uint8], bool, str, int]:
+    def _image(self, source: Any, bgr: bool) -> _Input:
         if isinstance(source, (str, os.PathLike)):
             pictures = _brightnet.Frames(self.weights, str(source), 0, 1)
             if not pictures.is_image:
@@ -205,14 +209,14 @@ class Detector:
                 )
             picture, file, frame = pictures.next() or (None, "", -1)
             assert picture is not None
-            return picture, picture, False, file, frame
+            return _Input(picture, picture, file=file, frame=frame)
         if hasattr(source, "convert") and hasattr(source, "mode"):
             rgb = _pixels(source)
-            return rgb, rgb, False, "", -1
+            return _Input(rgb, rgb)
         pixels = np.asarray(source)
         if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3):
             raise _brightnet.InputError(
                 f"an image has the type {pixels.dtype} and the shape {pixels.shape}. It must be uint8, from 0 to 255, and height "
                 "× width or height × width × 3."
             )
-        return pixels, pixels[..., ::-1] if bgr and pixels.ndim == 3 else pixels, bgr, "", -1
+        return _Input(pixels, pixels[..., ::-1] if bgr and pixels.ndim == 3 else pixels, bgr)

@@ -6,11 +6,10 @@ import json
 import os
 import pathlib
 from collections.abc import Sequence
-from typing import Any, Literal, Union, cast
+from typing import Any, Literal, cast
 
 from brightnet import _brightnet, _options
-
-StrPath = Union[str, "os.PathLike[str]"]
+from brightnet._options import StrPath
 
 
 @_options.checked
@@ -79,7 +78,7 @@ def _refuse_to_replace(file: pathlib.Path, replace: bool, ours: bool) -> None:
 
 
 def _refuse_idle(meaning: str, **idle: bool) -> None:
-    """Of keywords, those that were given and have no effect."""
+    """Raises InputError for keywords that were given and have no effect."""
     words = [word for word, given in idle.items() if given]
     if words:
         raise _brightnet.InputError(f"{' and '.join(words)} is for {meaning} only. Leave it out, or choose that.")

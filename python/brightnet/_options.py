@@ -15,6 +15,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, Union
 
 from brightnet import _brightnet
 
+StrPath = Union[str, "os.PathLike[str]"]
 Size = Union[int, tuple[int, int]]
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,7 +35,7 @@ def _text(value: object) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Of a list's element that JSON has no form for."""
+    """JSON's form of a list's element that is not JSON itself."""
     return value.tolist() if hasattr(value, "tolist") else os.fspath(value)
 
 
@@ -79,7 +80,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _refuse_impossible(function: str, word: str, value: object) -> None:
-    """Of the right type, but nothing that the library can be given."""
+    """Raises InputError for a value of the right type that the library cannot take."""
     if isinstance(value, (str, os.PathLike)) and "\0" in str(os.fspath(value)):
         raise _brightnet.InputError(f"{function}(): {word} is {value!r}, and no name has the character NUL.")
     for number in value if isinstance(value, (tuple, list)) else (value,):
@@ -118,7 +119,7 @@ def _fits(value: object, kind: Any) -> bool:
 
 
 def _name(function: Callable[..., Any]) -> str:
-    return function.__qualname__.partition(".")[0]  # of a class, for its __init__
+    return function.__qualname__.partition(".")[0]  # the class's for __init__
 
 
 def _unknown(function: Callable[..., Any], word: str) -> str:

@@ -6,16 +6,15 @@ import dataclasses
 import os
 import pathlib
 from collections.abc import Callable
-from typing import Any, Literal, Optional, Union, cast
+from typing import Any, Literal, Optional, cast
 
 import numpy as np
 
 from brightnet import _brightnet, _options
 from brightnet._log import ProgressLine, logger
 from brightnet._models import open_weights
+from brightnet._options import StrPath
 from brightnet._values import Epoch, Evaluation, Metrics, Scores, Step
-
-StrPath = Union[str, "os.PathLike[str]"]
 
 
 @dataclasses.dataclass(frozen=True)

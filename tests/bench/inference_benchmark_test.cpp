@@ -12,7 +12,7 @@ TEST(InferenceBenchmark, TimesTheNetworkAndEveryLayer) {
   const SmallRun run;
   const TrainedModel trained = load_trained_model(write_small_weights(run));
   const auto backend = make_cpu_backend();
-  InferenceNetwork network(trained, *backend, Precision::fp32, 2, 64);
+  InferenceNetwork network(trained, *backend, {.batch = 2, .size = 64});
   const InferenceBenchmark measured = measure_inference(network, 0, 4);
   EXPECT_EQ(measured.rounds, 4);
   EXPECT_EQ(measured.batch, 2);

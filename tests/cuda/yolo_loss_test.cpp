@@ -15,7 +15,7 @@ void scatter_truths(Problem& problem, int per_image, uint64_t seed) {
     for (int i = 0; i < per_image; ++i) {
       const Box box{random.uniform(), random.uniform(), random.uniform(0.03f, 0.6f),
                     random.uniform(0.03f, 0.8f)};
-      image.push_back({box, static_cast<int>(random.below(static_cast<uint32_t>(problem.head.classes)))});
+      image.push_back({box, static_cast<int>(random.below(problem.head.classes))});
     }
     if (per_image < 2) continue;
     Truth twin = image.front();

@@ -15,9 +15,9 @@ using testing::SmallRun;
 
 class Detect : public ::testing::Test {
  protected:
-  std::vector<FoundObjects> run(const std::string& source, int batch, DetectOptions options = {}) {
+  std::vector<FoundObjects> run(const std::string& source, int batch, PipelineOptions options = {}) {
     options.nms.score = 0.1f;
-    InferenceNetwork inference(load_trained_model(weights_), *backend_, Precision::fp32, batch, 0);
+    InferenceNetwork inference(load_trained_model(weights_), *backend_, {.batch = batch});
     const auto opened = open_source((run_.folder() / source).string());
     std::vector<FoundObjects> all;
     report_ = detect(inference, *opened, options, [&](const FoundObjects& found) {
@@ -164,7 +164,7 @@ TEST_F(Detect, FindsTheSameInAStreamAsInAVideo) {
   testing::write_clip(run_.folder() / "clip.avi", 5);
   for (const TileOptions& tiles : {TileOptions{}, TileOptions{.size = 40}}) {
     const auto video = run("clip.avi", 4, {.workers = 2, .tiles = tiles});
-    InferenceNetwork inference(load_trained_model(weights_), *backend_, Precision::fp32, 4, 0);
+    InferenceNetwork inference(load_trained_model(weights_), *backend_, {.batch = 4});
     const auto stream = open_source("file://" + fs::absolute(run_.folder() / "clip.avi").string());
     ASSERT_TRUE(stream->live());
     size_t frames = 0;
@@ -179,7 +179,7 @@ TEST_F(Detect, FindsTheSameInAStreamAsInAVideo) {
 }
 
 TEST_F(Detect, LooksForTheClassesAskedForAndKeepsTheBest) {
-  DetectOptions options;
+  PipelineOptions options;
   options.nms.max_detections = 100'000;  // a class must not be crowded out by another
   const auto all = run("data/images/train", 5, options);
   options.classes = {false, true};
@@ -195,7 +195,7 @@ TEST_F(Detect, LooksForTheClassesAskedForAndKeepsTheBest) {
       EXPECT_NEAR(squares[i].boxes[k].score, expected[k], 1e-6);
     }
   }
-  DetectOptions few;
+  PipelineOptions few;
   few.nms.max_detections = 2;
   const auto best = run("data/images/train", 5, few);
   for (size_t i = 0; i < all.size(); ++i) {

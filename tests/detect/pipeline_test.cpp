@@ -54,8 +54,8 @@ class PipelineTest : public ::testing::Test {
   }
 
   std::unique_ptr<InferenceNetwork> network(int batch = 2) {
-    return std::make_unique<InferenceNetwork>(load_trained_model(weights_), *backend_, Precision::fp32, batch,
-                                              0);
+    return std::make_unique<InferenceNetwork>(load_trained_model(weights_), *backend_,
+                                              InferenceSetup{.batch = batch});
   }
 
   Boxes found_in(FrameSource& source, InferenceNetwork& inference) {
@@ -74,7 +74,7 @@ class PipelineTest : public ::testing::Test {
   fs::path folder_ = run_.folder() / "pictures";
   fs::path weights_ = testing::write_small_weights(run_);
   std::unique_ptr<Backend> backend_ = make_cpu_backend();
-  DetectOptions options_{.nms = {.score = 0.1f}};
+  PipelineOptions options_{.nms = {.score = 0.1f}};
   std::vector<cv::Mat> pictures_;
 };
 
@@ -267,7 +267,7 @@ TEST_F(PipelineTest, AnEvaluationInViewsHasEveryImageWithItsOwnLoss) {
                               130,
                               {{10, 10, right, 60, i % 2, false, false, (right - 10) * 50}}});
   }
-  InferenceNetwork inference(load_trained_model(weights_), *backend_, Precision::fp32, 2, 0, true);
+  InferenceNetwork inference(load_trained_model(weights_), *backend_, {.batch = 2, .with_loss = true});
   const auto losses_in = [&](std::vector<InferenceView> views) {
     options_.views = std::move(views);
     std::vector<YoloLoss> losses;

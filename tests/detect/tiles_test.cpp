@@ -47,7 +47,7 @@ class DetectInTiles : public ::testing::Test {
 
   std::unique_ptr<InferenceNetwork> network(int batch) {
     auto inference = std::make_unique<InferenceNetwork>(load_trained_model(weights_), *backend_,
-                                                        Precision::fp32, batch, 0);
+                                                        InferenceSetup{.batch = batch});
     inference->set_resize(resize_);
     return inference;
   }
@@ -78,7 +78,7 @@ class DetectInTiles : public ::testing::Test {
   SmallRun run_{4, 1, 120};
   fs::path weights_ = testing::write_small_weights(run_);
   std::unique_ptr<Backend> backend_ = make_cpu_backend();
-  DetectOptions options_;
+  PipelineOptions options_;
   Resize resize_ = Resize::antialiased;
   Dataset dataset_;
 };
@@ -87,7 +87,7 @@ TEST_F(DetectInTiles, FindsWhatItFindsInFilesOfTheTiles) {
   const auto inference = network(1);
   for (const bool class_agnostic : {false, true}) {
     options_.nms.class_agnostic = class_agnostic;
-    DetectOptions plain = options_;
+    PipelineOptions plain = options_;
     plain.tiles = {};
     const auto found = detected(run_.folder() / "data/images/train", 3);
     ASSERT_EQ(found.size(), dataset_.images.size());
@@ -167,7 +167,7 @@ TEST_F(DetectInTiles, TakesTheFramesOfAVideoAndTheClassesAskedFor) {
 }
 
 TEST_F(DetectInTiles, MeasuresALossForEveryPictureAndTheSameMetricsOverRanks) {
-  InferenceNetwork inference(load_trained_model(weights_), *backend_, Precision::fp32, 4, 0, true);
+  InferenceNetwork inference(load_trained_model(weights_), *backend_, {.batch = 4, .with_loss = true});
   const auto metrics = evaluate(inference.engine(), dataset_, inference.fit(), options_);
   ASSERT_TRUE(metrics);
   EXPECT_EQ(metrics->images, 4);
@@ -191,8 +191,8 @@ TEST_F(DetectInTiles, MeasuresALossForEveryPictureAndTheSameMetricsOverRanks) {
 
 // A record of each tile has the objects that the tile shows, and its loss.
 TEST_F(DetectInTiles, APicturesLossIsTheSumOfItsTiles) {
-  InferenceNetwork inference(load_trained_model(weights_), *backend_, Precision::fp32, 1, 0, true);
-  const auto losses_of = [&](const Dataset& images, const DetectOptions& how) {
+  InferenceNetwork inference(load_trained_model(weights_), *backend_, {.with_loss = true});
+  const auto losses_of = [&](const Dataset& images, const PipelineOptions& how) {
     std::vector<YoloLoss> losses;
     detect_images(
         inference.engine(), images, inference.fit(), how, {},
@@ -201,7 +201,7 @@ TEST_F(DetectInTiles, APicturesLossIsTheSumOfItsTiles) {
   };
   options_.tiles.min_visible = 0.6f;  // so that objects at an edge are left out
   const Dataset records = cut_into_tiles(dataset_, options_.tiles);
-  DetectOptions plain = options_;
+  PipelineOptions plain = options_;
   plain.tiles = {};
   const auto of_pictures = losses_of(dataset_, options_), of_tiles = losses_of(records, plain);
   ASSERT_EQ(of_tiles.size(), 10 * of_pictures.size());
@@ -217,8 +217,8 @@ TEST_F(DetectInTiles, APicturesLossIsTheSumOfItsTiles) {
 // Two ranks in two threads, each with a network of its own.
 TEST_F(DetectInTiles, TwoRanksHaveTheMetricsOfOneAndNoneWhereOneStops) {
   const auto with_losses = [&] {
-    return std::make_unique<InferenceNetwork>(load_trained_model(weights_), *backend_, Precision::fp32, 1, 0,
-                                              true);
+    return std::make_unique<InferenceNetwork>(load_trained_model(weights_), *backend_,
+                                              InferenceSetup{.with_loss = true});
   };
   const auto alone = with_losses();
   const auto expected = evaluate(alone->engine(), dataset_, alone->fit(), options_);

@@ -111,7 +111,7 @@ std::string mutated_weights(std::string bytes, Random& random) {
     const uint32_t reach = random.chance(0.5f) ? std::min<uint32_t>(64, static_cast<uint32_t>(bytes.size()))
                                                : static_cast<uint32_t>(bytes.size());
     const size_t at = random.below(reach), rest = bytes.size() - at;
-    const size_t some = 1 + random.below(static_cast<uint32_t>(std::min<size_t>(rest, 200)));
+    const size_t some = 1 + random.below(std::min<size_t>(rest, 200));
     switch (random.below(6)) {
       case 0: bytes[at] = static_cast<char>(random.below(256)); break;
       case 1: bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.below(8))); break;

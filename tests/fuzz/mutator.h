@@ -23,7 +23,7 @@ class Mutator {
   }
 
  private:
-  size_t place(const std::string& text) { return random_.below(static_cast<uint32_t>(text.size())); }
+  size_t place(const std::string& text) { return random_.below(text.size()); }
   size_t line_start(const std::string& text) {
     const size_t before = text.rfind('\n', place(text));
     return before == std::string::npos ? 0 : before + 1;
@@ -33,7 +33,7 @@ class Mutator {
   }
 
   void change(std::string& text) {
-    const std::string token = tokens_[random_.below(static_cast<uint32_t>(tokens_.size()))];
+    const std::string token = tokens_[random_.below(tokens_.size())];
     const size_t at = place(text), start = line_start(text), end = line_end(text, start);
     switch (random_.below(8)) {
       case 0: text[at] = static_cast<char>(random_.below(256)); break;

@@ -70,9 +70,9 @@ std::optional<Metrics> Validation::measure(Network& network, const Dataset& imag
                                            const std::stop_token& stop, bool share_errors) {
   const InputFit fit{
       .size = network.setup().size(), .letterbox = config_.augment.letterbox, .channels = model_.channels};
-  const DetectOptions options{.nms = for_model(config_.evaluate.nms, model_),
-                              .workers = std::max(1, config_.loader.threads()),
-                              .tiles = config_.data.tiles};
+  const PipelineOptions options{.nms = for_model(config_.evaluate.nms, model_),
+                                .workers = std::max(1, config_.loader.threads()),
+                                .tiles = config_.data.tiles};
   const auto all = static_cast<int64_t>(images.images.size());
   int64_t done = 0;  // the other ranks are about as far
   const auto sink = [&](int, std::span<const ScoredBox>) {

@@ -55,8 +55,10 @@ WeightsEvaluation::WeightsEvaluation(const WeightsReportOptions& options, const 
       config_.data.tiles ? options.batch : static_cast<int>(std::min<int64_t>(options.batch, share));
   const InputSize size(options.height, options.width);
   exported ? inference_.emplace(open_exported(options.weights, size, options.device, options.run.precision))
-           : inference_.emplace(open_weights(dataset_.classes), *backend_, config_.train.precision, batch,
-                                size, true);
+           : inference_.emplace(
+                 open_weights(dataset_.classes), *backend_,
+                 InferenceSetup{
+                     .precision = config_.train.precision, .batch = batch, .size = size, .with_loss = true});
   match_classes_by_name(options.weights.weights.string(), ranks.leads());
   options_ = {.nms = for_model(config_.evaluate.nms, inference_->trained().model),
               .workers = std::max(1, config_.loader.workers.value()),

@@ -41,7 +41,7 @@ class WeightsEvaluation {
   Dataset dataset_;
   std::unique_ptr<Backend> backend_;
   std::optional<InferenceNetwork> inference_;
-  DetectOptions options_;
+  PipelineOptions options_;
 };
 
 }  // namespace brightnet

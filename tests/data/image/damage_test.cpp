@@ -55,8 +55,8 @@ TEST(ImageDamage, AnyDamageEndsInAnImageOrAnImageError) {
   Random random(3, Purpose::test);
   const auto spoilt = [&](Bytes bytes) {
     for (uint32_t i = random.below(8); i-- > 0;)
-      bytes[random.below(static_cast<uint32_t>(bytes.size()))] = static_cast<uint8_t>(random());
-    bytes.resize(bytes.size() - random.below(static_cast<uint32_t>(bytes.size() / 2)));
+      bytes[random.below(bytes.size())] = static_cast<uint8_t>(random());
+    bytes.resize(bytes.size() - random.below(bytes.size() / 2));
     return bytes;
   };
   const Bytes jpeg = with_exif(encode(".jpg", gradient(64, 48)), 6, true);

@@ -19,7 +19,7 @@ namespace {
 std::vector<float> logits(const TrainedModel& trained, const cv::Mat& image, Precision precision,
                           LayerObserver* observer = nullptr) {
   const auto backend = make_cpu_backend();
-  InferenceNetwork inference(trained, *backend, precision, 1, {}, false, observer);
+  InferenceNetwork inference(trained, *backend, {.precision = precision, .observer = observer});
   inference.network().set_pixels(image.data);
   inference.network().infer();
   std::vector<float> all;
@@ -167,7 +167,7 @@ TEST(Quantization, TheNetworkIn8BitsComputesWhatRoundingPredicts) {
   const RealisticModel made = realistic_model(shipped_model("yolov4-tiny", 3), 96);
   const TrainedModel quantized = calibrated(made).quantized;
   const auto backend = make_cpu_backend();
-  InferenceNetwork planned(quantized, *backend, Precision::int8, 1, {});
+  InferenceNetwork planned(quantized, *backend, {.precision = Precision::int8});
   const TrainedModel rounded = with_rounded_weights(quantized);
   Simulation simulation(quantized, planned.network());
   const std::vector<float> expected = logits(rounded, made.image, Precision::fp32, &simulation),

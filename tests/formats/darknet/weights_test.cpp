@@ -11,6 +11,7 @@
 #include "core/files.h"
 #include "formats/darknet/export.h"
 #include "formats/darknet/import.h"
+#include "formats/darknet/trained.h"
 #include "layers/model/writer.h"
 #include "tests/layers/models.h"
 
@@ -440,6 +441,14 @@ TEST(DarknetExport, IsTheSameNetworkAgainForEveryConfiguration) {
     ++files;
   }
   EXPECT_GE(files, 14);
+}
+
+TEST(DarknetNames, AreReadWithoutAByteOrderMark) {
+  const fs::path file = fs::path(::testing::TempDir()) / "byte_order_mark.names";
+  write_atomically(file,
+                   "\xEF\xBB\xBF"
+                   "cat\r\n\ndog\n");
+  EXPECT_EQ(read_darknet_names(file), (std::vector<std::string>{"cat", "dog"}));
 }
 
 TEST(DarknetExport, KeepsEveryBitOfATinyModelsWeights) {

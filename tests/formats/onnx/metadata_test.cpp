@@ -146,7 +146,7 @@ TEST(OnnxMetadata, SurviveAHundredThousandMutations) {
     } else {  // whole protobuf around damaged values, to get further in
       auto changed = properties;
       auto victim = changed.begin();
-      std::advance(victim, random.below(static_cast<uint32_t>(changed.size())));
+      std::advance(victim, random.below(changed.size()));
       victim->second = mutated(victim->second, random);
       content = file_with(changed);
     }

@@ -104,8 +104,8 @@ TEST(GrowingTraining, AnInterruptedRunLeavesWeightsForTheSizeTheyWereTrainedAt) 
   }
   // As the run scored them.
   const auto backend = make_cpu_backend();
-  InferenceNetwork network(load_trained_model(growth.training.folder.best()), *backend, Precision::fp32, 2,
-                           {}, true);
+  InferenceNetwork network(load_trained_model(growth.training.folder.best()), *backend,
+                           {.batch = 2, .with_loss = true});
   const auto metrics = evaluate(network.engine(), growth.training.val, network.fit(), {});
   ASSERT_TRUE(metrics);
   EXPECT_NEAR(metrics->loss->box, growth.watcher.losses.at(0), 1e-5 * metrics->loss->box);

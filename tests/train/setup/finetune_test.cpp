@@ -268,7 +268,7 @@ class ThreeClasses : public ::testing::Test {
     return model;
   }
   Metrics score(TrainedModel model, const Dataset& data) {
-    InferenceNetwork network(std::move(model), *backend_, Precision::fp32, 2, 64);
+    InferenceNetwork network(std::move(model), *backend_, {.batch = 2, .size = 64});
     return *evaluate(network.engine(), data, network.fit(), {.nms = {.score = 0.001f}});
   }
   /// The values of a parameter's output channel.
