@@ -148,7 +148,7 @@ bool RunFolder::lost_state() const {
   return !saved() && fs::exists(last(), ignored);
 }
 
-fs::path RunFolder::snapshot(uint64_t epoch) const {
+fs::path RunFolder::snapshot(int64_t epoch) const {
   return path_ / "weights" / fmt::format("epoch_{:03}.safetensors", epoch);
 }
 
