@@ -38,15 +38,6 @@ int unused_anchor(const Model& model) {
   return -1;
 }
 
-int64_t boxes_of(const Dataset& dataset) {
-  int64_t boxes = 0;
-  for (const auto& image : dataset.images) {
-    boxes += std::count_if(image.annotations.begin(), image.annotations.end(),
-                           [](const auto& a) { return !a.crowd; });
-  }
-  return boxes;
-}
-
 bool same_anchors(const YoloHead& a, const YoloHead& b) {
   return std::equal(a.anchors, a.anchors + a.anchor_count, b.anchors, b.anchors + b.anchor_count,
                     [](const Anchor& x, const Anchor& y) { return x.w == y.w && x.h == y.h; });
@@ -84,7 +75,7 @@ std::string why_keep(const RunConfig& config, const Dataset& train, const Model&
   if (has_pretrained_predictions(model, config.train))
     return "the model's, which the pretrained prediction layers were trained with";
   if (!share_anchors(yolo_heads(model))) return "the model's, since its yolo layers list their own";
-  if (const int64_t boxes = boxes_of(train); boxes < anchors) {
+  if (const int64_t boxes = count_boxes(train); boxes < anchors) {
     return fmt::format("the model's: {} cannot tell {} anchors", counted(boxes, "box", "boxes"), anchors);
   }
   if (const int unused = unused_anchor(model); unused >= 0)
@@ -107,6 +98,13 @@ std::vector<const YoloAttributes*> yolo_heads(const Model& model) {
   return heads;
 }
 
+int64_t count_boxes(const Dataset& dataset) {
+  int64_t boxes = 0;
+  for (const ImageRecord& image : dataset.images)
+    boxes += std::ranges::count(image.annotations, false, &Annotation::crowd);
+  return boxes;
+}
+
 AnchorOptions anchor_options(const RunConfig& config, const Model& model) {
   AnchorOptions options;
   for (const YoloAttributes* yolo : yolo_heads(model)) options.count = yolo->head.anchor_count;
@@ -120,8 +118,7 @@ bool has_pretrained_predictions(const Model& model, const TrainOptions& train) {
   if (train.weights.empty()) return false;
   const std::set<std::string> fresh(train.fresh.begin(), train.fresh.end());
   return std::any_of(model.layers.begin(), model.layers.end(), [&](const LayerDescription& layer) {
-    return std::holds_alternative<YoloAttributes>(layer.attributes) &&
-           !fresh.contains(model.layers[layer.inputs[0]].name);
+    return is_head(layer) && !fresh.contains(model.layers[layer.inputs[0]].name);
   });
 }
 
