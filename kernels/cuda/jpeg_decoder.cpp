@@ -76,8 +76,7 @@ class Arena {
   bool ran_out() const { return ran_out_; }
   /// "it wants 80.1 MiB of memory, and is given 58.0 MiB"
   std::string shortage() const {
-    return "it wants " + format_bytes(static_cast<double>(wanted_)) + " of memory, and is given " +
-           format_bytes(static_cast<double>(bytes_));
+    return "it wants " + format_bytes(wanted_) + " of memory, and is given " + format_bytes(bytes_);
   }
   void clear() {
     used_.clear();

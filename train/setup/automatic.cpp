@@ -152,8 +152,8 @@ class Chooser {
 
   std::string images() const {
     if (facts_.images <= 0) return "the data are not known here, a large set is assumed";
-    std::string text = counted(static_cast<size_t>(facts_.pictures > 0 ? facts_.pictures : facts_.images),
-                               "training image", "training images");
+    std::string text =
+        counted(facts_.pictures > 0 ? facts_.pictures : facts_.images, "training image", "training images");
     if (facts_.pictures > 0) text += fmt::format(" in {} tiles", facts_.images);
     return text;
   }
@@ -308,7 +308,7 @@ class Chooser {
         facts_.ranks_here > 1 ? fmt::format(" for each of {} ranks", facts_.ranks_here) : "";
     const int workers = facts_.device.gpu ? cores - 1 : cores / cores_a_worker;
     choose("loader.workers", loader.workers, std::clamp(workers, 1, most_workers),
-           fmt::format("{}{}, {}", counted(static_cast<size_t>(cores), "processor", "processors"), share,
+           fmt::format("{}{}, {}", counted(cores, "processor", "processors"), share,
                        facts_.device.gpu ? "beside a GPU that trains" : "which also train"));
     if (facts_.device.gpu && loader.paint == LoaderDevice::automatic) {
       const std::string alone = painted_by_cpu_alone(config_.augment);
