@@ -23,7 +23,7 @@ class NetworkInput;
 class LayerObserver {
  public:
   virtual ~LayerObserver() = default;
-  /// What a convolution's activation is applied to.
+  /// Sees what a convolution's activation is applied to.
   virtual void before_activation(int /*layer*/, const Tensor& /*y*/) {}
   virtual void output(int layer, const Tensor& y) = 0;
 };
@@ -33,7 +33,7 @@ class LayerObserver {
 class OutputLoss {
  public:
   virtual ~OutputLoss() = default;
-  /// Of a head's predictions, to whose gradient it adds; and of an output that no layer reads, whose gradient it writes.
+  /// Adds to the gradient of a head's predictions, and writes that of an output which no layer reads.
   virtual void loss(int layer, const Tensor& output, const Tensor& gradient, const GradientScale& scale,
                     LossTotals* totals) = 0;
 };

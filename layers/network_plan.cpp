@@ -49,7 +49,7 @@ DType Network::stored_type(int layer) const {
   return quantized ? DType::u8 : type_;
 }
 
-/// Of a convolution in 8 bits, or that simulates them.
+/// The quantization of a layer that convolves in 8 bits, or simulates that; none for others.
 std::optional<QuantizedConvolution> Network::quantized_convolution(int layer) const {
   if (setup_.precision != Precision::int8 && !setup_.simulates_int8) return std::nullopt;
   const Quantization& quantization = setup_.model->quantization;
@@ -66,7 +66,7 @@ std::optional<QuantizedConvolution> Network::quantized_convolution(int layer) co
   return quantized;
 }
 
-/// Of a layer whose inputs' layers are made.
+/// Requires that the layers which this one reads are made.
 LayerSetup Network::layer_setup(int layer) const {
   const Node& node = nodes_[layer];
   LayerSetup setup{

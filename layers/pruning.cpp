@@ -50,7 +50,7 @@ struct Group {
     const int fewer = (left - 1) / step * step;
     return fewer < least ? 0 : fewer;
   }
-  /// Of all but the `count` most important sets.
+  /// The importance of all but the `count` most important sets.
   double importance_without(int count) const { return importances[sets.size() - count]; }
 };
 
@@ -91,7 +91,7 @@ class GreedyPruning {
   }
 
  private:
-  /// Of a set: layers, and how many channels of its output are the set's.
+  /// The layers with channels of a set, and how many of their output's channels are the set's.
   using Footprint = std::map<int, int>;
 
   void find_groups(const CoupledChannels& coupled, const std::vector<std::vector<double>>& importances,
@@ -142,7 +142,7 @@ class GreedyPruning {
       channels[layer] -= (group.left - group.next()) * of_set;
     return channels;
   }
-  /// Of a convolution: in proportion to its output channels, and to those that each filter reads.
+  /// A convolution's FLOP, in proportion to its output channels and to those that each filter reads.
   double flop(int layer, const std::vector<int>& channels) const {
     const double filters = static_cast<double>(channels[layer]) / model_.layers[layer].channels;
     const int input = model_.layers[layer].inputs[0];

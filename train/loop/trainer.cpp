@@ -48,7 +48,7 @@ void Trainer::resume() {
   // Averaged at the end of a run that was shorter.
   if (!over()) progress_.averaged = false;
   resumed_ = true;
-  // Of a run that ended between the two files of its only save, the weights are in the state alone.
+  // A run that ended between the two files of its only save has its weights in the state alone.
   std::error_code ignored;
   if (leads() && !std::filesystem::exists(setup_.folder.last(), ignored)) checkpoints_.save_last(progress_);
 }
@@ -162,7 +162,7 @@ void Trainer::step() {
   pace_.step_done(took.seconds, plan_.work(progress_, progress_.iteration - 1, progress_.iteration));
 }
 
-/// Of the next step: static in the first part of the run. Its losses are not comparable with those that follow.
+/// Chooses the next step's assignment: static in the first part of the run, whose losses are not comparable with later ones.
 void Trainer::choose_assignment() {
   const bool is_static = plan_.assigns_statically(progress_, progress_.iteration);
   if (static_assignment_ && !is_static && leads()) {
@@ -349,10 +349,10 @@ bool Trainer::evaluation_due() {
   return ranks_.of_rank_0(plan_.time().evaluation_due(progress_, plan_.length()));
 }
 
-/// Whether it is.
+/// Returns whether it is the best.
 bool Trainer::keep_if_best(const Metrics& metrics) {
   const bool best = validation_.record_score(metrics, progress_);
-  // Of a run that was made longer: those who use its weights take the average first.
+  // A run that was made longer may have an average, which those who use its weights would take first.
   if (best && validation_.score(metrics) >= progress_.averaged_score) progress_.averaged_score = -1;
   if (!leads()) return best;
   checkpoints_.keep_set(progress_);

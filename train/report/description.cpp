@@ -15,7 +15,7 @@
 namespace brightnet {
 namespace {
 
-/// As the kernel names it; empty where it does not.
+/// The name that the operating system's kernel has for it; empty where it has none.
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of an epoch in metrics.csv, TensorBoard's events and train.log.
+/// What an epoch adds to metrics.csv, TensorBoard's events and train.log.
 constexpr uint64_t bytes_of_row = 4096;
 /// A sheet of photographs of 1600 x 1600 pixels, as PNG, in the events.
 constexpr uint64_t bytes_of_picture = 4 << 20;

@@ -17,7 +17,7 @@ fs::path with_number(const fs::path& wanted, int number) {
   return number == 1 ? wanted : fs::path(wanted.string() + '-' + std::to_string(number));
 }
 
-/// Without a trailing slash, and with a name of its own where it is "." or "..".
+/// Removes a trailing slash, and gives "." and ".." the name of their folder.
 fs::path clean_path(const fs::path& path) {
   fs::path clean = path.lexically_normal();
   const std::string name = clean.filename().string();

@@ -158,7 +158,7 @@ class Chooser {
     return text;
   }
 
-  /// Where the length of the run is given; 0: it follows from the batch.
+  /// Images trained in the whole run, where its length is given; 0: it follows from the batch.
   double images_trained() const {
     const TrainOptions& train = config_.train;
     double trained = 0;
@@ -336,7 +336,7 @@ class Chooser {
     }
   }
 
-  /// From about half of `size` to itself: of its ratio, and read back from the run's config.yaml as they are.
+  /// Sizes from about half of `size` to itself. They have its ratio, and read back from the run's config.yaml unchanged.
   std::vector<InputSize> growing_sizes(const InputSize& size) const {
     const auto rounded = [&](double side) {
       return std::max(1, static_cast<int>(std::lround(side / facts_.stride))) * facts_.stride;

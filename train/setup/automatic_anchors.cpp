@@ -43,7 +43,7 @@ bool same_anchors(const YoloHead& a, const YoloHead& b) {
                     [](const Anchor& x, const Anchor& y) { return x.w == y.w && x.h == y.h; });
 }
 
-/// Not where yolo layers list anchors of their own, which their masks count.
+/// Whether all yolo layers list the same anchors, so that their masks index one list.
 bool share_anchors(const std::vector<const YoloAttributes*>& heads) {
   return std::all_of(heads.begin(), heads.end(),
                      [&](const YoloAttributes* yolo) { return same_anchors(yolo->head, heads[0]->head); });
@@ -62,7 +62,7 @@ std::vector<Anchor> anchors_of_weights(const RunConfig& config, const Model& mod
   return {theirs[0]->head.anchors, theirs[0]->head.anchors + theirs[0]->head.anchor_count};
 }
 
-/// As the configuration has them.
+/// The text that they have in a configuration.
 std::string text_of(const std::vector<Anchor>& anchors) {
   std::vector<std::string> pairs;
   for (const Anchor& anchor : anchors)

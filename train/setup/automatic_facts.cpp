@@ -54,7 +54,7 @@ std::string first_convolution(const Model& model, const TrainOptions& train) {
   return fresh ? "" : first->name;
 }
 
-/// Without the layers that heads read.
+/// FLOP of all layers but those that heads read.
 double flops(const Model& model, const InputSize& size) {
   std::vector<double> of_layers = forward_flops(model, size);
   for (const LayerDescription& layer : model.layers) {

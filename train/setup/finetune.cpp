@@ -183,7 +183,7 @@ void require_finite(const std::vector<float>& values, const std::string& layer, 
                    "The training that wrote it diverged, or the file was damaged: use other weights.");
 }
 
-/// Those of a safetensors file.
+/// The prediction layers of a safetensors file.
 std::vector<PretrainedPrediction> predictions_of(const std::string& file, const TrainedModel& theirs) {
   std::vector<PretrainedPrediction> predictions;
   SafetensorsReader reader(file);

@@ -187,7 +187,7 @@ int normalised_pixel(const Model& model, const InputSize& size) {
   return -1;
 }
 
-/// Of a single value nothing is left once its mean is subtracted.
+/// Batch-norm makes zero of a single value, which is its own mean.
 void refuse_batch_norm_of_one_value(const RunConfig& config, const Model& described, int ranks) {
   const bool shared = config.train.sync_bn && ranks > 1;
   if (config.train.micro_batch > 1 || shared) return;

@@ -48,7 +48,7 @@ void announce(const Preparation& run, const Trainer& trainer, const Communicator
   if (run.old && run.old->new_length && !trainer.over()) log::info("{}", trainer.describe_rest());
 }
 
-/// Whether it is there: a full disk does not end a run.
+/// Whether a file was written: a run goes on when the disk is full.
 bool written(const std::filesystem::path& file) {
   std::error_code error;
   return std::filesystem::exists(file, error);
