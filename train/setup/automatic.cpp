@@ -283,14 +283,13 @@ class Chooser {
   }
 
   void average() {
-    const auto steps = static_cast<double>(steps_);
     const std::string reason = published() ? "as YOLOv4 is trained" : "for " + run_of();
     const double share = has_few_steps() ? average_share_of_few_steps : average_share;
-    const double rest = rounded(1 / (share * steps), "{:.2g}");
+    const double rest = rounded(1 / (share * steps_), "{:.2g}");
     const double decay =
         published() ? published_decay : std::clamp(1 - rest, smallest_decay, published_decay);
     const double ramp =
-        published() ? published_ramp : std::clamp(ramp_share * steps, smallest_ramp, published_ramp);
+        published() ? published_ramp : std::clamp(ramp_share * steps_, smallest_ramp, published_ramp);
     choose("ema.decay", config_.ema.decay, rounded(decay, "{:.6g}"), reason);
     choose("ema.ramp", config_.ema.ramp, rounded(ramp, "{:.2g}"), reason);
   }
