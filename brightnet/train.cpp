@@ -126,7 +126,7 @@ TrainingResult train_on(const RankDevice& device, const RunRequest& request, Com
   TrainingResult result{.outcome = outcome_of(run.end),
                         .folder = run.folder,
                         .weights = run.weights,
-                        .epochs = static_cast<int64_t>(run.progress.epoch),
+                        .epochs = run.progress.epoch,
                         .iterations = run.progress.iteration};
   if (run.best) result.best = scores_of(*run.best);
   return result;

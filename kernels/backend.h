@@ -3,11 +3,11 @@
 // kernels/cpu/add.cpp is CpuBackend::add(), kernels/cuda/add.cu CudaBackend::add().
 //
 // Conventions. Tensors are dense NHWC views of device memory, of the compute type (f32, bf16, f16), unless
-// stated otherwise; in 8-bit inference (CPU only) what moves or compares values takes u8 too; parameters, statistics and weight gradients are fp32. Arithmetic is fp32, rounded once.
-// Operations are queued in order; results are bit-identical from run to run, except for convolutions on a GPU
-// without train.deterministic. Nothing allocates after planning: `workspace` comes from the network's arena
-// and has the size that the operation's *_workspace() returns. "accumulate" adds to the destination instead
-// of overwriting it.
+// stated otherwise; in 8-bit inference (CPU only) what moves or compares values takes u8 too; parameters,
+// statistics and weight gradients are fp32. Arithmetic is fp32, rounded once. Operations are queued in order;
+// results are bit-identical from run to run, except for convolutions on a GPU without train.deterministic.
+// Nothing allocates after planning: `workspace` comes from the network's arena and has the size that the
+// operation's *_workspace() returns. "accumulate" adds to the destination instead of overwriting it.
 #pragma once
 
 #include <cstddef>

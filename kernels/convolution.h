@@ -43,7 +43,7 @@ struct ConvolutionSpec {
   size_t weight_count() const {
     return static_cast<size_t>(output.c - zero_outputs) * kernel * kernel * group_inputs();
   }
-  /// With those of the zero_outputs, which follow the others and are zero.
+  /// Includes the weights of the zero_outputs, which follow the others and are zero.
   size_t padded_weight_count() const {
     return static_cast<size_t>(output.c) * kernel * kernel * group_inputs();
   }
@@ -66,7 +66,7 @@ class Convolution {
  public:
   virtual ~Convolution() = default;
   virtual size_t weight_bytes() const = 0;
-  /// What it cannot do without.
+  /// The least workspace that it runs with.
   virtual size_t workspace_bytes() const = 0;
   /// With a workspace of more bytes, up to this, it can choose among more implementations: see extend_workspace().
   virtual size_t most_workspace_bytes() const { return workspace_bytes(); }

@@ -29,7 +29,7 @@ inline size_t distillation_workspace(const Shape& output) {
          sizeof(double);
 }
 
-/// What every backend checks first.
+/// The check of arguments with which every backend begins.
 void check_distillation(const DistilledHeads& heads, const DistillationPass& pass);
 void check_distillation(const DistillationPass& pass);
 

@@ -12,7 +12,7 @@ namespace brightnet {
 /// ε of SumNormalization. That of softmax is darknet's, which adds it after the largest weight is taken off.
 constexpr float sum_epsilon = 1e-4f;
 
-/// What is the same for all weights of a column.
+/// Values that all weights of a column share.
 struct SumColumn {
   float largest = 0;      ///< weight
   float denominator = 1;  ///< of the factors

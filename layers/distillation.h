@@ -3,8 +3,6 @@
 // adapters are the last layers of the model that is trained, and no part of the model that is evaluated and kept.
 #pragma once
 
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "kernels/distillation.h"

@@ -2,9 +2,7 @@
 // passes activations and gradients to each call.
 #pragma once
 
-#include <cstddef>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>

@@ -23,7 +23,7 @@ class NetworkInput;
 class LayerObserver {
  public:
   virtual ~LayerObserver() = default;
-  /// What a convolution's activation is applied to.
+  /// Sees what a convolution's activation is applied to.
   virtual void before_activation(int /*layer*/, const Tensor& /*y*/) {}
   virtual void output(int layer, const Tensor& y) = 0;
 };
@@ -33,7 +33,7 @@ class LayerObserver {
 class OutputLoss {
  public:
   virtual ~OutputLoss() = default;
-  /// Of a head's predictions, to whose gradient it adds; and of an output that no layer reads, whose gradient it writes.
+  /// Adds to the gradient of a head's predictions, and writes that of an output which no layer reads.
   virtual void loss(int layer, const Tensor& output, const Tensor& gradient, const GradientScale& scale,
                     LossTotals* totals) = 0;
 };
@@ -198,8 +198,18 @@ class Network {
   void choose_rebuilt();
   void choose_conversions();
   void plan_memory();
+  void plan_output(int layer, std::vector<Lifetime>& lives, LayerMemoryRow& row);
+  /// The time line: layer i runs forward at time i and backward at backward_time(i).
+  int backward_time(int layer) const { return 2 * layer_count() - 1 - layer; }
+  int end_time() const { return setup_.mode == Mode::train ? backward_time(0) : layer_count() - 1; }
+  int last_forward_read(const std::vector<int>& consumers, int produced) const;
+  int last_backward_read(const std::vector<int>& consumers) const;
   void plan_workspaces(std::vector<Lifetime>& lives, size_t preparing);
   std::vector<int> times_of_calls(int layer) const;
+  /// The memory of the step's buffers, behind the input and the working weights.
+  std::byte* step_memory() const { return arena_ + memory_.input + memory_.working_weights; }
+  std::byte* place(int buffer) const;
+  void place_outputs();
   bool is_prepare_due() const;
   void prepare_frozen();
   void choose_convolutions();

@@ -19,7 +19,7 @@ size_t NetworkInput::bytes() const {
 }
 
 void NetworkInput::bind(std::byte* memory) {
-  // Not before: a plan is made of what no memory may hold.
+  // Reserved only now: a plan may be of a batch that no memory can hold.
   host_truths_.reserve(max_truths(image_.n));
   host_offsets_.reserve(static_cast<size_t>(image_.n) + 1);
   for (Tensor& place : places_) {

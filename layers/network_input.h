@@ -25,7 +25,7 @@ class NetworkInput {
   /// Copies them within the device, in the order of its queue.
   void set_pixels(const NetworkInput& other);
   void set_pictures_ahead(const Pictures& pictures);
-  /// Of all images of the batch, or of the first few.
+  /// Takes those of all images of the batch, or of the first few.
   void set_truths(std::span<const std::vector<Truth>> truths);
 
   /// Values in [0, 1] instead of pixels, directly into x.

@@ -35,6 +35,13 @@ void check_countable(const LayerSetup& setup) {
   }
 }
 
+/// The index of a new buffer, alive from `first` to `last`; −1 where it has no bytes.
+int add_buffer(std::vector<Lifetime>& lives, size_t bytes, int first, int last) {
+  if (bytes == 0) return -1;
+  lives.push_back({bytes, first, last});
+  return static_cast<int>(lives.size()) - 1;
+}
+
 }  // namespace
 
 DType Network::stored_type(int layer) const {
@@ -42,7 +49,7 @@ DType Network::stored_type(int layer) const {
   return quantized ? DType::u8 : type_;
 }
 
-/// Of a convolution in 8 bits, or that simulates them.
+/// The quantization of a layer that convolves in 8 bits, or simulates that; none for others.
 std::optional<QuantizedConvolution> Network::quantized_convolution(int layer) const {
   if (setup_.precision != Precision::int8 && !setup_.simulates_int8) return std::nullopt;
   const Quantization& quantization = setup_.model->quantization;
@@ -59,7 +66,7 @@ std::optional<QuantizedConvolution> Network::quantized_convolution(int layer) co
   return quantized;
 }
 
-/// Of a layer whose inputs' layers are made.
+/// Requires that the layers which this one reads are made.
 LayerSetup Network::layer_setup(int layer) const {
   const Node& node = nodes_[layer];
   LayerSetup setup{
@@ -103,9 +110,9 @@ int Network::image_channels() const {
 int Network::zero_outputs(int layer) const {
   const Node& node = nodes_[layer];
   const auto& layers = setup_.model->layers;
-  const auto is_head = [&](int i) { return std::holds_alternative<YoloAttributes>(layers[i].attributes); };
-  if (is_head(layer)) return node.inputs[0] == network_input ? 0 : nodes_[node.inputs[0]].zero_outputs;
-  if (node.consumers.size() != 1 || !is_head(node.consumers[0])) return 0;
+  if (is_head(layers[layer]))
+    return node.inputs[0] == network_input ? 0 : nodes_[node.inputs[0]].zero_outputs;
+  if (node.consumers.size() != 1 || !is_head(layers[node.consumers[0]])) return 0;
   const auto* conv = std::get_if<ConvAttributes>(&layers[layer].attributes);
   if (!conv || conv->batch_norm || conv->activation != Activation::linear || conv->groups != 1 ||
       conv->full_precision)
@@ -169,78 +176,81 @@ void Network::choose_conversions() {
   }
 }
 
-// The time line: layer i runs forward at time i and backward at time 2·layers − 1 − i.
+/// When the last of these consumers reads a tensor in the forward pass. The loss of a head comes after it.
+int Network::last_forward_read(const std::vector<int>& consumers, int produced) const {
+  int last = produced;
+  for (const int consumer : consumers) last = std::max(last, nodes_[consumer].head ? end_time() : consumer);
+  return last;
+}
+
+/// The same in the backward pass; −1: none of them does.
+int Network::last_backward_read(const std::vector<int>& consumers) const {
+  int last = -1;
+  for (const int consumer : consumers) {
+    const Node& reader = nodes_[consumer];
+    if (setup_.mode == Mode::train && reader.needs_gradient && layers_[consumer]->backward_reads_inputs())
+      last = std::max(last, backward_time(consumer));
+    if (reader.is_rebuilt && reader.first_part >= 0)
+      last = std::max(last, backward_time(reader.rebuilt_before));
+  }
+  return last;
+}
+
+/// An output that has memory of its own, and its gradient.
+void Network::plan_output(int layer, std::vector<Lifetime>& lives, LayerMemoryRow& row) {
+  const bool training = setup_.mode == Mode::train;
+  Node& node = nodes_[layer];
+  const size_t channels = node.shape.c + node.zero_outputs;
+  const size_t bytes = node.shape.pixels() * channels * size_of(stored_type(layer));
+  const int first = node.summand >= 0 ? node.summand : node.first_part < 0 ? layer : node.first_part;
+  const bool is_kept = std::count(setup_.kept.begin(), setup_.kept.end(), layer) > 0;
+  const int forward = is_kept ? end_time() : last_forward_read(node.consumers, layer);
+  // What no layer reads is read by the loss that it has, right before its backward call.
+  const bool has_loss = training && node.needs_gradient && node.consumers.empty();
+  const int backward = has_loss ? backward_time(layer) : last_backward_read(node.consumers);
+  node.output = add_buffer(lives, bytes, first, node.is_rebuilt ? forward : std::max(forward, backward));
+  if (node.is_rebuilt) node.rebuilt = add_buffer(lives, bytes, backward_time(node.rebuilt_before), backward);
+  row.activation = bytes;
+  if (!training || !node.needs_gradient) return;
+  const int begin = backward_time(has_loss ? layer : node.consumers.back());
+  if (node.gradient_input >= 0) {
+    node.gradient = nodes_[node.gradient_input].gradient;
+    lives[node.gradient].first = begin;
+  } else {
+    node.gradient = add_buffer(lives, bytes, begin, backward_time(first));
+    row.gradient = bytes;
+  }
+}
+
 void Network::plan_memory() {
   const bool training = setup_.mode == Mode::train;
   const int count = layer_count();
-  const int end = training ? 2 * count - 1 : count - 1;
-  const auto backward_time = [&](int layer) { return 2 * count - 1 - layer; };
   std::vector<Lifetime> lives;
   size_t preparing = 0, workspace = 0;
-  const auto add = [&](size_t bytes, int first, int last) {
-    if (bytes == 0) return -1;
-    lives.push_back({bytes, first, last});
-    return static_cast<int>(lives.size()) - 1;
-  };
-  // When the last of these consumers reads a tensor: in the forward pass, and in the backward pass.
-  const auto last_forward = [&](const std::vector<int>& consumers, int produced) {
-    int last = produced;
-    for (const int consumer : consumers) last = std::max(last, nodes_[consumer].head ? end : consumer);
-    return last;
-  };
-  const auto last_backward = [&](const std::vector<int>& consumers) {
-    int last = -1;
-    for (const int consumer : consumers) {
-      if (training && nodes_[consumer].needs_gradient && layers_[consumer]->backward_reads_inputs())
-        last = std::max(last, backward_time(consumer));
-      if (nodes_[consumer].is_rebuilt && nodes_[consumer].first_part >= 0)
-        last = std::max(last, backward_time(nodes_[consumer].rebuilt_before));
-    }
-    return last;
-  };
-
   std::vector<int> image_consumers;
   for (int i = 0; i < count; ++i) {
     if (std::count(nodes_[i].inputs.begin(), nodes_[i].inputs.end(), network_input))
       image_consumers.push_back(i);
   }
   if (training) choose_conversions();
-  x_buffer_ = add(x_.bytes(), 0, std::max(last_forward(image_consumers, 0), last_backward(image_consumers)));
+  x_buffer_ =
+      add_buffer(lives, x_.bytes(), 0,
+                 std::max(last_forward_read(image_consumers, 0), last_backward_read(image_consumers)));
 
   int converting = 0;  // the layer after which this one's gradient is converted
   for (int i = 0; i < count; ++i) {
     Node& node = nodes_[i];
     if (node.converts) converting = i;
-    const size_t channels = node.shape.c + node.zero_outputs;
-    const size_t bytes = node.shape.pixels() * channels * size_of(stored_type(i));
     LayerMemoryRow row{setup_.model->layers[i].name, Model::kind(setup_.model->layers[i]), node.shape};
     for (const auto& entry : setup_.parameters->layout->entries()) {
       if (entry.layer == i) row.parameters += entry.count * sizeof(float);
     }
-    if (!node.head && node.concat < 0 && node.shortcut < 0) {
-      const int first = node.summand >= 0 ? node.summand : node.first_part < 0 ? i : node.first_part;
-      const bool is_kept = std::count(setup_.kept.begin(), setup_.kept.end(), i) > 0;
-      const int forward = is_kept ? end : last_forward(node.consumers, i);
-      // What no layer reads is read by the loss that it has, right before its backward call.
-      const bool has_loss = training && node.needs_gradient && node.consumers.empty();
-      const int backward = has_loss ? backward_time(i) : last_backward(node.consumers);
-      node.output = add(bytes, first, node.is_rebuilt ? forward : std::max(forward, backward));
-      if (node.is_rebuilt) node.rebuilt = add(bytes, backward_time(node.rebuilt_before), backward);
-      row.activation = bytes;
-      if (training && node.needs_gradient) {
-        const int begin = backward_time(has_loss ? i : node.consumers.back());
-        if (node.gradient_input >= 0) {
-          node.gradient = nodes_[node.gradient_input].gradient;
-          lives[node.gradient].first = begin;
-        } else {
-          node.gradient = add(bytes, begin, backward_time(first));
-          row.gradient = bytes;
-        }
-      }
-    }
-    node.saved = add(node.needs.saved, i, training && node.needs_gradient ? backward_time(i) : i);
+    if (!node.head && node.concat < 0 && node.shortcut < 0) plan_output(i, lives, row);
+    node.saved =
+        add_buffer(lives, node.needs.saved, i, training && node.needs_gradient ? backward_time(i) : i);
     if (node.needs_gradient)
-      node.rounded_gradient = add(node.needs.rounded_gradient, backward_time(i), backward_time(converting));
+      node.rounded_gradient =
+          add_buffer(lives, node.needs.rounded_gradient, backward_time(i), backward_time(converting));
     node.weights_offset = memory_.working_weights;
     memory_.working_weights += aligned(node.needs.weights, device_alignment);
     workspace = std::max(workspace, node.needs.workspace);
@@ -249,7 +259,7 @@ void Network::plan_memory() {
     row.working_weights = node.needs.weights;
     memory_.rows.push_back(std::move(row));
   }
-  workspace_buffer_ = add(workspace, 0, end);
+  workspace_buffer_ = add_buffer(lives, workspace, 0, end_time());
 
   arena_plan_ = plan_arena(lives);
   plan_workspaces(lives, aligned(preparing, device_alignment));
@@ -260,7 +270,6 @@ void Network::plan_memory() {
 /// The times at which the layer's workspace is in use: its calls, and when its output is recomputed; and those of its
 /// second twin.
 std::vector<int> Network::times_of_calls(int layer) const {
-  const auto backward_time = [&](int i) { return 2 * layer_count() - 1 - i; };
   const Node& node = nodes_[layer];
   std::vector<int> times{layer};
   if (setup_.mode == Mode::train) times.push_back(backward_time(layer));
@@ -306,42 +315,47 @@ void Network::plan_workspaces(std::vector<Lifetime>& lives, size_t preparing) {
   place();
 }
 
+/// Where a buffer of the step lies; nullptr for −1.
+std::byte* Network::place(int buffer) const {
+  return buffer < 0 ? nullptr : step_memory() + arena_plan_.offsets[buffer];
+}
+
+/// The tensors of the layers' outputs and of their gradients.
+void Network::place_outputs() {
+  // From the last to the first: the tensors of concats and shortcuts are set before those of the layers that
+  // write them.
+  for (int i = layer_count() - 1; i >= 0; --i) {
+    Node& node = nodes_[i];
+    if (node.concat >= 0) {
+      const Node& concat = nodes_[node.concat];
+      node.output_tensor = slice_channels(concat.output_tensor, node.concat_channel, node.shape.c);
+      node.backward_tensor = slice_channels(concat.backward_tensor, node.concat_channel, node.shape.c);
+      node.output_gradient = slice_channels(concat.output_gradient, node.concat_channel, node.shape.c);
+    } else if (node.shortcut >= 0) {
+      const Node& shortcut = nodes_[node.shortcut];
+      node.output_tensor = shortcut.output_tensor;
+      node.backward_tensor = shortcut.backward_tensor;
+      node.output_gradient = shortcut.output_gradient;
+    } else {
+      const auto tensor = [&](int buffer) -> Tensor {
+        return {place(buffer), node.shape, stored_type(i),
+                node.zero_outputs > 0 ? node.shape.c + node.zero_outputs : 0};
+      };
+      node.output_tensor = tensor(node.output);
+      node.backward_tensor = tensor(node.is_rebuilt ? node.rebuilt : node.output);
+      node.output_gradient = tensor(node.gradient);
+    }
+  }
+}
+
 void Network::bind(void* arena) {
   if (arena_ != arena) recordings_.clear();
   arena_ = static_cast<std::byte*>(arena);
   prepared_version_ = 0;
   input_->bind(arena_);
-  std::byte* weights = arena_ + memory_.input;
-  std::byte* step = weights + memory_.working_weights;
-  const auto place = [&](int buffer) -> std::byte* {
-    return buffer < 0 ? nullptr : step + arena_plan_.offsets[buffer];
-  };
+  std::byte* const weights = arena_ + memory_.input;
   x_.data = place(x_buffer_);
-
-  // From the last to the first: the tensors of concats and shortcuts are set before those of the layers that
-  // write them.
-  for (int i = layer_count() - 1; i >= 0; --i) {
-    Node* const node = &nodes_[i];
-    if (node->concat >= 0) {
-      const Node& concat = nodes_[node->concat];
-      node->output_tensor = slice_channels(concat.output_tensor, node->concat_channel, node->shape.c);
-      node->backward_tensor = slice_channels(concat.backward_tensor, node->concat_channel, node->shape.c);
-      node->output_gradient = slice_channels(concat.output_gradient, node->concat_channel, node->shape.c);
-    } else if (node->shortcut >= 0) {
-      const Node& shortcut = nodes_[node->shortcut];
-      node->output_tensor = shortcut.output_tensor;
-      node->backward_tensor = shortcut.backward_tensor;
-      node->output_gradient = shortcut.output_gradient;
-    } else {
-      const auto tensor = [&](int buffer) -> Tensor {
-        return {place(buffer), node->shape, stored_type(i),
-                node->zero_outputs > 0 ? node->shape.c + node->zero_outputs : 0};
-      };
-      node->output_tensor = tensor(node->output);
-      node->backward_tensor = tensor(node->is_rebuilt ? node->rebuilt : node->output);
-      node->output_gradient = tensor(node->gradient);
-    }
-  }
+  place_outputs();
   for (size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
     node.input_tensors.clear();
@@ -363,8 +377,8 @@ void Network::bind(void* arena) {
     }
     if (node.head) node.output_tensor = node.input_tensors[0];
     if (node.shortcut >= 0) node.addend_tensor = nodes_[nodes_[node.shortcut].addend].output_tensor;
-    MemoryList list({weights + node.weights_offset, place(node.saved), step + node.workspace.offset, step,
-                     place(node.rounded_gradient), node.workspace.bytes});
+    MemoryList list({weights + node.weights_offset, place(node.saved), step_memory() + node.workspace.offset,
+                     step_memory(), place(node.rounded_gradient), node.workspace.bytes});
     layers_[i]->memory(list);
     layers_[i]->bound();
   }

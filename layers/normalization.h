@@ -10,7 +10,7 @@ namespace brightnet {
 /// gradient and z may be slices.
 class Normalization {
  public:
-  /// With the parameters of the layer that `setup` makes, which outlives this object.
+  /// Has the parameters of the layer that `setup` makes, which outlives this object.
   Normalization(Activation activation, const LayerSetup& setup);
 
   void memory(MemoryList& list);

@@ -9,10 +9,6 @@
 namespace brightnet {
 namespace {
 
-size_t at(int index) {
-  return index;
-}
-
 std::string parameter_of(FilterImportance by) {
   switch (by) {
     case FilterImportance::norm:
@@ -54,15 +50,15 @@ struct Group {
     const int fewer = (left - 1) / step * step;
     return fewer < least ? 0 : fewer;
   }
-  /// Of all but the `count` most important sets.
-  double importance_without(int count) const { return importances[sets.size() - at(count)]; }
+  /// The importance of all but the `count` most important sets.
+  double importance_without(int count) const { return importances[sets.size() - count]; }
 };
 
 /// The greedy choice of what is removed.
-class Choice {
+class GreedyPruning {
  public:
-  Choice(const Model& model, const CoupledChannels& coupled,
-         const std::vector<std::vector<double>>& importances, const PruningTarget& target)
+  GreedyPruning(const Model& model, const CoupledChannels& coupled,
+                const std::vector<std::vector<double>>& importances, const PruningTarget& target)
       : model_(model), flop_(forward_flops(model, target.size)) {
     for (const LayerDescription& layer : model.layers) {
       channels_.push_back(layer.channels);
@@ -95,7 +91,7 @@ class Choice {
   }
 
  private:
-  /// Of a set: layers, and how many channels of its output are the set's.
+  /// The layers with channels of a set, and how many of their output's channels are the set's.
   using Footprint = std::map<int, int>;
 
   void find_groups(const CoupledChannels& coupled, const std::vector<std::vector<double>>& importances,
@@ -104,7 +100,7 @@ class Choice {
     std::vector<std::optional<double>> sums(coupled.kept_for.size());
     for (size_t layer = 0; layer < coupled.sets.size(); ++layer) {
       for (size_t channel = 0; channel < coupled.sets[layer].size(); ++channel) {
-        const size_t set = at(coupled.sets[layer][channel]);
+        const size_t set = coupled.sets[layer][channel];
         ++footprints[set][static_cast<int>(layer)];
         if (!importances[layer].empty()) sums[set] = sums[set].value_or(0) + importances[layer][channel];
       }
@@ -116,12 +112,12 @@ class Choice {
     for (auto& [footprint, sets] : alike) {
       Group group{.sets = std::move(sets), .channels = {footprint.begin(), footprint.end()}};
       std::stable_sort(group.sets.begin(), group.sets.end(),
-                       [&](int a, int b) { return *sums[at(a)] < *sums[at(b)]; });
+                       [&](int a, int b) { return *sums[a] < *sums[b]; });
       group.importances.push_back(0);
-      for (const int set : group.sets) group.importances.push_back(group.importances.back() + *sums[at(set)]);
+      for (const int set : group.sets) group.importances.push_back(group.importances.back() + *sums[set]);
       for (int i = 0; i < static_cast<int>(flop_.size()); ++i) {
-        const bool concerned = footprint.contains(i) || footprint.contains(model_.layers[at(i)].inputs[0]);
-        if (flop_[at(i)] > 0 && concerned) group.convolutions.push_back(i);
+        const bool concerned = footprint.contains(i) || footprint.contains(model_.layers[i].inputs[0]);
+        if (flop_[i] > 0 && concerned) group.convolutions.push_back(i);
       }
       set_limits(group, multiple);
       groups_.push_back(std::move(group));
@@ -143,15 +139,15 @@ class Choice {
   std::vector<int> channels_without(const Group& group) const {
     std::vector<int> channels = channels_;
     for (const auto& [layer, of_set] : group.channels)
-      channels[at(layer)] -= (group.left - group.next()) * of_set;
+      channels[layer] -= (group.left - group.next()) * of_set;
     return channels;
   }
-  /// Of a convolution: in proportion to its output channels, and to those that each filter reads.
+  /// A convolution's FLOP, in proportion to its output channels and to those that each filter reads.
   double flop(int layer, const std::vector<int>& channels) const {
-    const double filters = static_cast<double>(channels[at(layer)]) / model_.layers[at(layer)].channels;
-    const int input = model_.layers[at(layer)].inputs[0];
-    if (input == network_input || !shares_input_[at(layer)]) return flop_[at(layer)] * filters;
-    return flop_[at(layer)] * filters * channels[at(input)] / model_.layers[at(input)].channels;
+    const double filters = static_cast<double>(channels[layer]) / model_.layers[layer].channels;
+    const int input = model_.layers[layer].inputs[0];
+    if (input == network_input || !shares_input_[layer]) return flop_[layer] * filters;
+    return flop_[layer] * filters * channels[input] / model_.layers[input].channels;
   }
   double saved_by(const Group& group) const {
     const std::vector<int> fewer = channels_without(group);
@@ -169,7 +165,7 @@ class Choice {
   void remove_from(Group& group) {
     channels_ = channels_without(group);
     const int next = group.next();
-    for (; group.left > next; --group.left) removed_[at(*(group.sets.end() - group.left))] = true;
+    for (; group.left > next; --group.left) removed_[*(group.sets.end() - group.left)] = true;
   }
 
   const Model& model_;
@@ -190,7 +186,7 @@ std::vector<size_t> kept_elements(const ConvAttributes& conv, const ParameterEnt
                                   const Kept& outputs) {
   const bool is_weight = entry.kind == ParameterKind::weight;
   const size_t read = is_weight ? static_cast<size_t>(entry.shape.back()) : 1;  // by each filter
-  const size_t filter = entry.count / outputs.size(), group = outputs.size() / at(conv.groups);
+  const size_t filter = entry.count / outputs.size(), group = outputs.size() / conv.groups;
   std::vector<size_t> elements;
   for (size_t i = 0; i < entry.count; ++i) {
     const size_t output = i / filter, input = output / group * read + i % read;
@@ -217,7 +213,7 @@ std::vector<std::vector<double>> filter_importances(const Model& model, const Pa
     const auto* conv = std::get_if<ConvAttributes>(&model.layers[i].attributes);
     const ParameterEntry* entry = conv ? layout.find(model.layers[i].name + '.' + parameter_of(by)) : nullptr;
     if (!entry) continue;
-    const size_t filters = at(conv->filters), filter = entry->count / filters;
+    const size_t filters = conv->filters, filter = entry->count / filters;
     double sum = 0;
     for (size_t f = 0; f < filters; ++f) {
       importances[i].push_back(importance_of(values.subspan(entry->offset + f * filter, filter), by));
@@ -231,22 +227,21 @@ std::vector<std::vector<double>> filter_importances(const Model& model, const Pa
 std::vector<bool> choose_removed(const Model& model, const CoupledChannels& coupled,
                                  const std::vector<std::vector<double>>& importances,
                                  const PruningTarget& target) {
-  return Choice(model, coupled, importances, target).run(target.keep);
+  return GreedyPruning(model, coupled, importances, target).run(target.keep);
 }
 
 std::vector<float> values_without_channels(const Model& model, const ParameterLayout& layout,
                                            std::span<const float> values, const CoupledChannels& coupled,
                                            const std::vector<bool>& removed, const ParameterLayout& pruned) {
   const auto kept_of = [&](int input) {
-    Kept kept(at(model.channels_of(input)));
-    for (size_t c = 0; c < kept.size(); ++c)
-      kept[c] = !removed[at(coupled.set_of(input, static_cast<int>(c)))];
+    Kept kept(model.channels_of(input));
+    for (size_t c = 0; c < kept.size(); ++c) kept[c] = !removed[coupled.set_of(input, static_cast<int>(c))];
     return kept;
   };
   std::vector<float> left(pruned.floats());
   for (const ParameterEntry& to : pruned.entries()) {
     const ParameterEntry& from = *layout.find(to.name);
-    const LayerDescription& layer = model.layers[at(to.layer)];
+    const LayerDescription& layer = model.layers[to.layer];
     const Kept inputs = kept_of(layer.inputs[0]), outputs = kept_of(to.layer);
     const std::vector<size_t> elements = std::visit(
         [&]<LayerKind Kind>(const Kind& kind) -> std::vector<size_t> {

@@ -48,8 +48,8 @@ class FirstTwin : public ConvolutionLayer {
 
   std::array<Part, 2> parts_;
   Tensor y_;
-  /// Of both: the weights in fp32, for a device that does not convert them where they lie, and their gradient, unless it
-  /// is rounded.
+  /// The weights of both twins in fp32, for a device that does not convert them in place, and their gradient, unless it is
+  /// rounded.
   float *masters_ = nullptr, *weight_gradient_ = nullptr;
 };
 

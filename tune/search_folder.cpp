@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/files.h"
+#include "core/json.h"
 
 namespace brightnet {
 namespace {

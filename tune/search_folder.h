@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/json.h"
 #include "train/config/config.h"
 #include "train/run/run_lock.h"
 #include "tune/tuned_keys.h"

@@ -107,7 +107,7 @@ std::string best_config(const SearchSetup& setup, const RunConfig& config, const
   const auto text = [](const std::string& word) { return YAML::Node(word); };
   root["name"] = text(config.name);
   root["model"] = text(config.model);
-  // Of --data, which the document does not have.
+  // The keys that --data has set, which the document does not have.
   const YAML::Node data = YAML::Load(print_config(config.data, false));
   for (const std::string& key : config.of_data_option) set_path(root, "data." + key, data[key]);
   set_path(root, "data.root", text(config.data.root));

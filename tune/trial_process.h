@@ -36,7 +36,7 @@ class TrialProcess {
   std::optional<int> code_;
 };
 
-/// What a trial has brought.
+/// The result of a trial.
 struct TrialOutcome {
   double score = 0;
   std::string failure;  ///< empty: none

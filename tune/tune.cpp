@@ -116,7 +116,7 @@ void share_machine(SearchSetup& setup, const std::string& device, int jobs) {
 
 std::string length_of(const SearchPlan& plan) {
   if (plan.minutes > 0) return fmt::format("{:g} minutes each", plan.minutes);
-  if (plan.epochs > 0) return counted(static_cast<uint64_t>(plan.epochs), "epoch each", "epochs each");
+  if (plan.epochs > 0) return counted(plan.epochs, "epoch each", "epochs each");
   return "as long as the configuration says";
 }
 

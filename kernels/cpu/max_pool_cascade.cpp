@@ -18,7 +18,7 @@ namespace {
 
 constexpr int lanes = 16;
 constexpr int side = 32;  ///< of the buffer, in pixels; at least window + 1
-/// From row to row; with a power of two a column would map to two cache sets.
+/// The distance of two rows; with a power of two a column would map to two cache sets.
 constexpr int pitch = side + 1;
 
 /// The inputs of one tile, turned into its outputs in place. Element (row, column) is the maximum of the run

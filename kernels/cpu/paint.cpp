@@ -3,7 +3,7 @@
 
 namespace brightnet::cpu {
 
-// From where the pictures are: the CPU's memory is the host's.
+// The pictures are read where they are: the CPU's memory is the host's.
 void CpuBackend::paint_ahead(const Pictures& pictures, void*, const Tensor& pixels) {
   const Shape& shape = pixels.shape;
   BRIGHTNET_CHECK(

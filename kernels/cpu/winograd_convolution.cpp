@@ -22,7 +22,7 @@ constexpr int block = 16;  // channels
 // Larger filters take long to transform, up to a second in a large network, and four times their space: more than a
 // program that looks at a few pictures gets back.
 constexpr size_t most_weight_bytes = size_t{5} << 20;
-// Of images that are copied together, and of oneDNN's tiles of them.
+// Limits for the images that are copied together, and for oneDNN's tiles of them.
 constexpr size_t most_copied_bytes = size_t{8} << 20, most_tile_bytes = size_t{12} << 20;
 
 memory::desc in_blocks(const Shape& s) {

@@ -65,7 +65,7 @@ void compete(Assignment& assignment, size_t truth, float suitability) {
   ++assignment.candidates;
 }
 
-/// By the sizes of truths and anchors alone: best_anchor and neighbours. The truth whose size has the highest IoU
+/// Assigns by the sizes of truths and anchors alone, for best_anchor and neighbours. The truth whose size has the highest IoU
 /// with the anchor's is the most suitable.
 void assign_by_size(const Batch& batch, const Truth& truth, size_t index, Assignment* assignments) {
   const YoloHead& head = batch.head;

@@ -68,7 +68,7 @@ struct FinishGradients {
   KeepSums sums;
   bool over_ranks;
 
-  /// Without the parameters, which the sums read too.
+  /// Does not count the parameters, which the sums read too.
   Traffic traffic(int channels) const {
     const size_t floats = channels * sizeof(float);
     const size_t stored =

@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(table_threads) cast_table_kernel(CastTable tab
   }
 }
 
-/// Whether it is of these types, and the table's kernel can do it in vectors.
+/// Whether a pair has these types, and the table's kernel can convert it in vectors.
 bool fits_table(const CastPair& pair, DType from, DType to) {
   return pair.from.type == from && pair.to.type == to && pair.from.count() <= 0x7fffffffu &&
          aligned_for_vectors({pair.from.data, pair.to.data});

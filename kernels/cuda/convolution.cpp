@@ -167,7 +167,7 @@ class CudnnConvolution : public Convolution {
   static Pointers weight_pointers(const Tensor& x, const Tensor& dy, void* dw) {
     return {{x_slot, x.data}, {w_slot, dw}, {y_slot, dy.data}};
   }
-  /// For each pass that has tensors.
+  /// Calls `body` for each pass that has tensors.
   void each_pass(
       const ConvolutionTensors& t,
       const std::function<void(ConvolutionPass&, const Pointers&, const std::vector<Tensor>& read)>& body) {
@@ -178,7 +178,7 @@ class CudnnConvolution : public Convolution {
       body(backward_weights_, weight_pointers(t.backward_x, t.dy, after_engine()), {t.backward_x, t.dy});
   }
 
-  /// Of the sums of the output or of the weights' gradient, which are never there at the same time.
+  /// The larger of the output's sums and the weights' gradient, which are never needed at the same time.
   size_t after_engine_bytes() const {
     if (!spec_.training) return 0;
     const size_t sums = spec_.statistics ? 2 * sizeof(float) * spec_.output.c : 0;

@@ -295,7 +295,7 @@ InPlace ConvolutionEngines::accumulates(const ConvolutionEngine& engine, const T
   return check_in_place({product, [&] { return try_run(engine, trial); }}, part, trial.stream);
 }
 
-/// With what it costs others, and in place what is so in a step; false when the engine does not run.
+/// Runs an engine as a step does, in place where that is, and with the work that it leaves to others; false when it does not run.
 bool ConvolutionEngines::try_run(const ConvolutionEngine& engine, const Trial& trial) const {
   Pointers pointers = trial.pointers;
   if (engine.variant.accumulates) pointers[addend_slot] = pointers.at(x_slot);

@@ -35,9 +35,6 @@ void CudaBackend::copy_channels(const Tensor& from, int from_channel, const Tens
   const Shape &f = from.shape, &t = to.shape;
   BRIGHTNET_CHECK(f.n == t.n && f.h == t.h && f.w == t.w && from.type == to.type,
                   "channels copied between unlike tensors: " + to_string(f) + " and " + to_string(t));
-  BRIGHTNET_CHECK(channels > 0 && from_channel >= 0 && from_channel + channels <= f.c && to_channel >= 0 &&
-                      to_channel + channels <= t.c,
-                  "channels copied beyond a tensor's last one");
   const Tensor source = slice_channels(from, from_channel, channels),
                target = slice_channels(to, to_channel, channels);
   with_compute_type(from.type, [&]<typename T>() {

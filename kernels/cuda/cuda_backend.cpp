@@ -122,7 +122,7 @@ void* CudaBackend::allocate_host(size_t bytes) {
   queues();
   void* memory = nullptr;
   check(cudaMallocHost(&memory, bytes > 0 ? bytes : 1),
-        "lock " + format_bytes(static_cast<double>(bytes)) + " of the host's memory");
+        "lock " + format_bytes(bytes) + " of the host's memory");
   return memory;
 }
 void CudaBackend::release_host(void* memory) {

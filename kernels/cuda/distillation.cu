@@ -12,7 +12,7 @@ namespace {
 
 constexpr int prediction_threads = 256, image_threads = 1024, add_threads = 256;
 
-/// Of one image's features.
+/// Sums over one image's features.
 struct ImageSums {
   double error, squares;
 };

@@ -22,7 +22,7 @@ struct NormalizeElements {
   }
 };
 
-/// With zeros after a pixel's own channels.
+/// Writes zeros after a pixel's own channels.
 template <typename T>
 struct NormalizePixels {
   const uint8_t* pixels;

@@ -76,8 +76,7 @@ class Arena {
   bool ran_out() const { return ran_out_; }
   /// "it wants 80.1 MiB of memory, and is given 58.0 MiB"
   std::string shortage() const {
-    return "it wants " + format_bytes(static_cast<double>(wanted_)) + " of memory, and is given " +
-           format_bytes(static_cast<double>(bytes_));
+    return "it wants " + format_bytes(wanted_) + " of memory, and is given " + format_bytes(bytes_);
   }
   void clear() {
     used_.clear();
@@ -193,12 +192,12 @@ class Lane {
     arena_.begin();
     const NvjpegStatus status = (this->*queue)(file, output, image);
     if (status == NvjpegStatus::success || !arena_.ran_out()) return status;
-    // Of what earlier files have left allocated; whether the empty arena is enough depends on the file alone.
+    // Drops what earlier files have left allocated: whether an empty arena is enough depends on the file alone.
     renew();
     return (this->*queue)(file, output, image);
   }
 
-  // Of a batch of one file: several threads decode at a time.
+  // A batch has one file, as several threads decode at a time.
   NvjpegStatus queue_in_hardware(std::span<const uint8_t> file, NvjpegOutput output, NvjpegImage& image) {
     if (batch_output_ != output) {
       const NvjpegStatus status = nvjpeg().begin_batches(handle_, batches_, 1, 1, output);

@@ -60,7 +60,7 @@ struct Nvjpeg {
   /// Before decode_batch(), for batches of this size and this output.
   NvjpegStatus (*begin_batches)(NvjpegHandle, NvjpegState, int files, int host_threads,
                                 NvjpegOutput) = nullptr;
-  /// By the backend that the handle was made with.
+  /// Decodes with the backend that the handle was made with.
   NvjpegStatus (*decode_batch)(NvjpegHandle, NvjpegState, const unsigned char* const* files,
                                const size_t* bytes, NvjpegImage* pixels, cudaStream_t) = nullptr;
 };

@@ -22,7 +22,7 @@ namespace {
 constexpr int update_threads = 256;
 constexpr int group = 4;  ///< floats in 16 bytes
 
-/// Of numbers that nothing uses before the next step.
+/// Loads numbers that nothing else reads before the next step.
 template <int count>
 __device__ __forceinline__ void load_state(const float* from, float (&values)[count]) {
   const Vector<float, count> vector = load_once<count>(from);
@@ -94,7 +94,7 @@ void update_all(const Rule& rule, const OptimizerArrays& arrays, std::span<const
   if (arrays.count == 0 || ranges.empty()) return;
   const unsigned blocks = blocks_for((arrays.count + group - 1) / group, update_threads,
                                      static_cast<size_t>(multiprocessors()) * 8);
-  // Of a step that is applied.
+  // The traffic of a step that is applied.
   const size_t written = (1 + Rule::moments + (arrays.ema ? 1 : 0)) * arrays.count * sizeof(float);
   const Traffic traffic{written + arrays.count * sizeof(float) + ranges.size_bytes() + sizeof(StepState),
                         written};

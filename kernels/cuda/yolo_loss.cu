@@ -10,9 +10,10 @@
 //                   threads. The suitability is the IoU of the sizes; simota's reads some 3 to 27 predictions
 //                   a truth.
 //   loss_of_tile    one block for 256 consecutive predictions, or those of whole pixels where channels are padded
-//                   (Backend::padded_channels()): they lie in one piece of memory however wide a prediction is. A thread takes one prediction; the truths of its image pass through
-//                   shared memory for the ignore rule. The five derivatives wait in shared memory until the
-//                   block writes its piece of the gradient in 16-byte groups, nearly all of them zeros.
+//                   (Backend::padded_channels()): they lie in one piece of memory however wide a prediction is.
+//                   A thread takes one prediction; the truths of its image pass through shared memory for the
+//                   ignore rule. The five derivatives wait in shared memory until the block writes its piece of
+//                   the gradient in 16-byte groups, nearly all of them zeros.
 //                   Predictions with a truth then get their class gradients from one warp each, 32 classes at
 //                   a time.
 //   add_up          one block adds the tiles' sums in a fixed order.
@@ -61,7 +62,7 @@ struct LossArguments {
   unsigned row, stride;  ///< predictions of a row; elements from one row to the next
   unsigned of_block;     ///< predictions, of whole rows
 
-  /// Where the numbers of a prediction begin; of `count`, where all end.
+  /// The index of a prediction's first number; for `count`, the end of all.
   __device__ size_t place(size_t prediction) const {
     return prediction / row * stride + prediction % row * static_cast<size_t>(head.values());
   }
@@ -81,7 +82,7 @@ __device__ Place place_of(size_t prediction, const Shape& shape, int slots) {
           static_cast<int>(prediction % static_cast<size_t>(slots))};
 }
 
-/// By the sizes of truths and anchors alone: best_anchor and neighbours. `winners` are the image's.
+/// Assigns by the sizes of truths and anchors alone, for best_anchor and neighbours. `winners` are the image's.
 __device__ void assign_by_size(const YoloHead& head, const Shape& shape, const Box& box, int truth,
                                Winner* winners) {
   const int best = best_anchor(head, box);
@@ -359,7 +360,7 @@ void CudaBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
                                      row,
                                      static_cast<unsigned>(padded ? stride : head.values()),
                                      of_block(row)};
-    // Without ground truth; each box adds less than a kilobyte.
+    // The ground truth is not counted: each box adds less than a kilobyte.
     const size_t offsets = (static_cast<size_t>(shape.n) + 1) * sizeof(int);
     launch(assign_truths<T>, Grid(shape.n).moving({offsets, 0}), assign_threads, 0, stream(), arguments,
            winners);

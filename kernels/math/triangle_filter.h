@@ -28,7 +28,7 @@ struct TriangleTaps {
     first = first < 0 ? 0 : first;
   }
 
-  /// Of source pixel first + k; to be divided by the sum of all.
+  /// The weight of source pixel first + k, to be divided by the sum of all.
   BRIGHTNET_HD Real weight(int k) const {
     const Real distance = static_cast<Real>(first + k) + static_cast<Real>(0.5) - centre;
     const Real inside = half - (distance < 0 ? -distance : distance);

@@ -27,7 +27,7 @@ class Coupling {
     for (auto& sets : coupled.sets) {
       for (int& set : sets) set = root(set);
     }
-    for (size_t set = 0; set < kept_for_.size(); ++set) coupled.kept_for[set] = kept_for_[index(set)];
+    for (size_t set = 0; set < kept_for_.size(); ++set) coupled.kept_for[set] = kept_for_[root(set)];
     return coupled;
   }
 
@@ -46,7 +46,6 @@ class Coupling {
     }
     return set;
   }
-  size_t index(size_t set) { return static_cast<size_t>(root(static_cast<int>(set))); }
   void join(int a, int b) {
     a = root(a);
     b = root(b);

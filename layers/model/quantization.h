@@ -14,8 +14,8 @@ struct Model;
 
 /// The ranges of one layer, of which batch-norm is folded.
 struct LayerQuantization {
-  /// Of the layer's output, for the convolutions that read it in 8 bits; the same for all inputs of a concat and for
-  /// whatever only moves or compares values (moves_values()), and their outputs.
+  /// The range of the layer's output, for the convolutions that read it in 8 bits. All inputs of a concat, and inputs and
+  /// outputs of whatever only moves or compares values (moves_values()), have the same.
   std::optional<QuantizedRange> output = {};
   /// A convolution that is computed in 8 bits: a scale for each output channel. Empty: it stays in floating point.
   std::vector<float> weight_scales = {};

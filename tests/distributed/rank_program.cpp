@@ -42,8 +42,8 @@ Answer collectives(Communicator& ranks, const fs::path&) {
   double sums[] = {1.0 + rank, 0.5};
   ranks.all_reduce(sums);
   answer += std::to_string(sums[0]) + ' ' + std::to_string(sums[1]) + '\n';
-  int word = rank == 1 ? 42 : 0;
-  broadcast_value(ranks, word, 1);
+  int word = rank == 0 ? 42 : 0;
+  broadcast_value(ranks, word);
   answer += std::to_string(word) + '\n';
   for (const auto& bytes :
        ranks.all_gather(std::string(static_cast<size_t>(rank), 'a' + static_cast<char>(rank)))) {

@@ -18,7 +18,7 @@
 namespace brightnet {
 namespace {
 
-/// Of a model: the widths of `sizes` are rounded to multiples of it.
+/// The stride of most models, to whose multiples the widths of `sizes` are rounded.
 constexpr int usual_stride = 32;
 
 namespace fs = std::filesystem;
@@ -57,7 +57,7 @@ std::string place_of(const YamlValue& value, const std::string& path) {
   return dot == std::string::npos ? next.where() : place_of(next, path.substr(dot + 1));
 }
 
-/// Where a path was given.
+/// The place where a path was given: the start of relative paths depends on it.
 struct Giver {
   Giver(const YamlValue& value) : where(value.where()), on_command_line(value.from_command_line()) {}
   explicit Giver(const char* option) : where(option), on_command_line(true) {}

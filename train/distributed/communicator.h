@@ -44,8 +44,8 @@ class Communicator {
 
   /// Replaces each value by its sum over the ranks.
   virtual void all_reduce(std::span<double> values) = 0;
-  /// Replaces the bytes by those of rank `root`; the size is the same on every rank.
-  virtual void broadcast(std::span<std::byte> bytes, int root = 0) = 0;
+  /// Replaces the bytes by those of rank 0; the size is the same on every rank.
+  virtual void broadcast(std::span<std::byte> bytes) = 0;
   /// The bytes of all ranks, in rank order; sizes may differ.
   virtual std::vector<std::string> all_gather(std::string_view bytes) = 0;
   virtual void barrier() = 0;
@@ -70,10 +70,10 @@ class Communicator {
 /// ones, unless OMP_NUM_THREADS is set. Throws DeviceError when MPI is unusable.
 std::unique_ptr<Communicator> open_communicator();
 
-/// Broadcasts one number or plain struct from rank `root`.
+/// Broadcasts one number or plain struct from rank 0.
 template <typename T>
-void broadcast_value(Communicator& communicator, T& value, int root = 0) {
-  communicator.broadcast(std::as_writable_bytes(std::span(&value, 1)), root);
+void broadcast_value(Communicator& communicator, T& value) {
+  communicator.broadcast(std::as_writable_bytes(std::span(&value, 1)));
 }
 
 }  // namespace brightnet

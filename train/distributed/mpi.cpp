@@ -133,9 +133,9 @@ void MpiCommunicator::all_reduce(std::span<double> values) {
   });
 }
 
-void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
+void MpiCommunicator::broadcast(std::span<std::byte> bytes) {
   wait_in(Watchdog::calls, "a broadcast",
-          [&] { return mpi().bcast(bytes.data(), mpi_count(bytes.size()), mpi().byte_type, root, calls_); });
+          [&] { return mpi().bcast(bytes.data(), mpi_count(bytes.size()), mpi().byte_type, 0, calls_); });
 }
 
 std::vector<std::string> MpiCommunicator::all_gather(std::string_view bytes) {

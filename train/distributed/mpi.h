@@ -28,7 +28,7 @@ class MpiCommunicator : public Communicator {
   int sharing_cores() const override { return sharing_cores_; }
 
   void all_reduce(std::span<double> values) override;
-  void broadcast(std::span<std::byte> bytes, int root) override;
+  void broadcast(std::span<std::byte> bytes) override;
   std::vector<std::string> all_gather(std::string_view bytes) override;
   void barrier() override;
 

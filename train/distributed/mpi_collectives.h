@@ -48,7 +48,7 @@ class MpiCollectives : public DeviceCollectives {
 
   MpiCommunicator& ranks_;
   MPI_Comm channel_;
-  /// By the training thread.
+  /// Written and read by the training thread.
   double waited_ = 0;
 
   std::mutex mutex_;

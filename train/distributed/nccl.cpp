@@ -18,7 +18,7 @@
 namespace brightnet {
 namespace {
 
-/// As the statistics of a layer, and as a bucket of gradients.
+/// About as many as the statistics of a layer have, and a bucket of gradients.
 constexpr size_t few_floats = 1 << 10, many_floats = 1 << 22;
 
 /// NCCL's functions, from the library that is loaded when the first of these collectives are made.
@@ -114,7 +114,7 @@ class WaitTimes {
 
 class NcclCollectives : public DeviceCollectives {
  public:
-  /// For tensors that are computed in `stream`.
+  /// `stream`: the one in which the tensors are computed.
   NcclCollectives(Communicator& ranks, cudaStream_t stream)
       : ranks_(ranks), watchdog_(ranks.watchdog()), stream_(stream), gpu_(current_gpu()) {
     const Nccl& nccl = Nccl::library();
@@ -153,7 +153,7 @@ class NcclCollectives : public DeviceCollectives {
     waits_.measure(stream_, [this] { done_.hold(stream_); });
   }
 
-  /// For the steps that the GPU has finished. Called before and after every step, where it also sets the
+  /// Counts the steps that the GPU has finished. It is called before and after every step, and so also sets the
   /// watchdog's mark.
   double waited_seconds() override {
     if (watchdog_) set_mark();

@@ -15,10 +15,10 @@
 
 namespace brightnet {
 
-/// Collectives for this backend's tensors, connected, with all the memory that NCCL takes of each GPU (0.3 to 1 GiB); nullptr when they are in host memory
-/// (Communicator::host_collectives()). Both arguments outlive the result. A collective call: all ranks throw
-/// the same SharedError when NCCL is missing on any of them or two share a GPU; a rank that then cannot
-/// connect throws DeviceError alone, while others may be waiting for it. When an exception destroys the
+/// Collectives for this backend's tensors, connected, with all the memory that NCCL takes of each GPU (0.3 to 1 GiB);
+/// nullptr when the tensors are in host memory (Communicator::host_collectives()). Both arguments outlive the result. A
+/// collective call: all ranks throw the same SharedError when NCCL is missing on any of them or two share a GPU; a rank
+/// that then cannot connect throws DeviceError alone, while others may be waiting for it. When an exception destroys the
 /// result, pending sums are aborted, which would otherwise keep the process from exiting.
 std::unique_ptr<DeviceCollectives> make_gpu_collectives(Communicator& ranks, Backend& backend);
 

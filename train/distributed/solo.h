@@ -23,7 +23,7 @@ class SoloCommunicator : public Communicator {
   int local_size() const override { return 1; }
 
   void all_reduce(std::span<double>) override {}
-  void broadcast(std::span<std::byte>, int) override {}
+  void broadcast(std::span<std::byte>) override {}
   std::vector<std::string> all_gather(std::string_view bytes) override { return {std::string(bytes)}; }
   void barrier() override {}
 

@@ -97,7 +97,7 @@ void CheckpointWriter::keep_set(const Progress& progress) {
   kept_.add(progress.iteration, step_.averaged_parameters(), progress.kept);
 }
 
-/// Without the adapters of a run with a teacher.
+/// Leaves out the adapters of a run with a teacher.
 std::vector<float> CheckpointWriter::values_of_model(std::vector<float> values,
                                                      const ParameterLayout& layout) const {
   if (!setup_.config.distillation) return values;

@@ -49,7 +49,7 @@ class CheckpointWriter {
 
  private:
   std::vector<float> values_of_model(std::vector<float> values, const ParameterLayout& layout) const;
-  /// With what the evaluation found, if it is of these weights.
+  /// Adds what the evaluation found, if it is of these weights.
   void write_weights(const std::filesystem::path& file, std::vector<float> values,
                      const LastEvaluation& evaluation, const Progress& progress);
 

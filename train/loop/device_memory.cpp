@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 
 #include "core/alignment.h"
 #include "core/require_memory.h"

@@ -85,7 +85,7 @@ struct RunMemory {
   size_t arena = 0;
   /// Values and networks of the teacher.
   size_t teacher = 0;
-  /// Of decoding JPEG files.
+  /// What decoding JPEG files takes.
   size_t decoder = 0;
   size_t peak() const {
     return parameters + gradients + optimizer + average + statistics + control + arena + teacher + decoder;

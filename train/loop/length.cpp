@@ -23,17 +23,16 @@ RunLength::RunLength(const TrainOptions& train, int64_t images)
 }
 
 void RunLength::resume(const TrainOptions& train, Progress& progress) {
-  progress.step = std::min(progress.step, static_cast<uint64_t>(steps_per_epoch_));
+  progress.step = std::min(progress.step, steps_per_epoch_);
   if (train.iterations == 0 && bounded()) {
-    const auto step = static_cast<int64_t>(progress.step), epoch = static_cast<int64_t>(progress.epoch);
-    bound_ = progress.iteration - step + std::max<int64_t>(0, train.epochs - epoch) * steps_per_epoch_;
+    bound_ = progress.iteration - progress.step +
+             std::max<int64_t>(0, train.epochs - progress.epoch) * steps_per_epoch_;
   }
   steps_ = progress.plans.empty() ? bound_ : progress.plans.back().steps;
 }
 
 int64_t RunLength::epochs(const Progress& progress) const {
-  const auto done = static_cast<int64_t>(progress.epoch), step = static_cast<int64_t>(progress.step);
-  return done + divided_up(steps_ - (progress.iteration - step), steps_per_epoch_);
+  return progress.epoch + divided_up(steps_ - (progress.iteration - progress.step), steps_per_epoch_);
 }
 
 int64_t RunLength::last_part(double fraction, const std::vector<Plan>& plans) const {

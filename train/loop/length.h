@@ -29,7 +29,7 @@ class RunLength {
   /// Whether all steps of the run are done, and whether all of the epoch are.
   bool run_trained(const Progress& progress) const { return progress.iteration >= steps_; }
   bool epoch_trained(const Progress& progress) const {
-    return run_trained(progress) || static_cast<int64_t>(progress.step) == steps_per_epoch_;
+    return run_trained(progress) || progress.step == steps_per_epoch_;
   }
   /// Epochs of the whole run: those done, whose number of steps may have differed if the data changed, plus
   /// those that the remaining steps make up.

@@ -88,7 +88,7 @@ double TimePlan::seconds_to_last_evaluation(const Progress& progress, const RunL
 }
 
 bool TimePlan::evaluation_due(const Progress& progress, const RunLength& length) const {
-  const int64_t epoch = static_cast<int64_t>(progress.epoch) + 1;
+  const int64_t epoch = progress.epoch + 1;
   if (epoch < evaluate_.start) return false;
   if (const auto every = evaluation_interval(evaluate_)) return (epoch - evaluate_.start) % *every == 0;
   if (!active()) return true;
@@ -101,10 +101,10 @@ bool TimePlan::evaluation_due(const Progress& progress, const RunLength& length)
 
 bool TimePlan::evaluation_due_within_epoch(const Progress& progress, const RunLength& length) const {
   if (!active() || !planned() || evaluation_interval(evaluate_)) return false;
-  if (static_cast<int64_t>(progress.epoch) + 1 < evaluate_.start) return false;
+  if (progress.epoch + 1 < evaluate_.start) return false;
   const double spacing = evaluation_spacing();
-  const double to_end = pace_->recent_step_seconds() *
-                        static_cast<double>(length.steps_per_epoch() - static_cast<int64_t>(progress.step));
+  const double to_end =
+      pace_->recent_step_seconds() * static_cast<double>(length.steps_per_epoch() - progress.step);
   return seconds_to_next_evaluation() <= 0 && to_end >= 0.5 * spacing &&
          seconds_to_last_evaluation(progress, length) >= 0.5 * spacing;
 }
@@ -121,8 +121,8 @@ double TimePlan::work(const Progress& progress, const RunLength& length, int64_t
 int64_t TimePlan::evaluations(const Progress& progress, const RunLength& length, int64_t steps) const {
   if (steps == 0) return 0;
   const int64_t per_epoch = length.steps_per_epoch();
-  const int64_t ends = (static_cast<int64_t>(progress.step) + steps - 1) / per_epoch;
-  const int64_t first = static_cast<int64_t>(progress.epoch) + 1, last = first + ends - 1;
+  const int64_t ends = (progress.step + steps - 1) / per_epoch;
+  const int64_t first = progress.epoch + 1, last = first + ends - 1;
   if (const auto every = evaluation_interval(evaluate_)) {
     const auto until = [&](int64_t epoch) {
       return epoch < evaluate_.start ? 0 : (epoch - evaluate_.start) / *every + 1;
@@ -158,7 +158,7 @@ double TimePlan::seconds_to_end(const Progress& progress, const RunLength& lengt
   const double epoch = pace_->recent_step_seconds() * length.steps_per_epoch();
   const double between_saves = std::max<double>(save_every_, std::min(50 * save, epoch));
   const double step = pace_->recent_step_seconds() * (save > 0 ? 1 + save / between_saves : 1);
-  const int64_t ends = (static_cast<int64_t>(progress.step) + steps - 1) / length.steps_per_epoch();
+  const int64_t ends = (progress.step + steps - 1) / length.steps_per_epoch();
   return work(progress, length, steps) * step + ends * pace_->epoch_end_seconds() + all * evaluation +
          closing_seconds();
 }

@@ -48,7 +48,7 @@ void Trainer::resume() {
   // Averaged at the end of a run that was shorter.
   if (!over()) progress_.averaged = false;
   resumed_ = true;
-  // Of a run that ended between the two files of its only save, the weights are in the state alone.
+  // A run that ended between the two files of its only save has its weights in the state alone.
   std::error_code ignored;
   if (leads() && !std::filesystem::exists(setup_.folder.last(), ignored)) checkpoints_.save_last(progress_);
 }
@@ -162,7 +162,7 @@ void Trainer::step() {
   pace_.step_done(took.seconds, plan_.work(progress_, progress_.iteration - 1, progress_.iteration));
 }
 
-/// Of the next step: static in the first part of the run. Its losses are not comparable with those that follow.
+/// Chooses the next step's assignment: static in the first part of the run, whose losses are not comparable with later ones.
 void Trainer::choose_assignment() {
   const bool is_static = plan_.assigns_statically(progress_, progress_.iteration);
   if (static_assignment_ && !is_static && leads()) {
@@ -330,8 +330,7 @@ bool Trainer::end_epoch(const std::stop_token& stop) {
   observers_.tell(&TrainingObserver::epoch_ended, {status(), metrics ? &*metrics : nullptr});
   const bool best = metrics && keep_if_best(*metrics);
   // Before the state is saved: a run that resumes behind this epoch has its snapshot.
-  if (const int every = setup_.config.train.save_epochs;
-      leads() && every > 0 && progress_.epoch % static_cast<uint64_t>(every) == 0)
+  if (const int every = setup_.config.train.save_epochs; leads() && every > 0 && progress_.epoch % every == 0)
     checkpoints_.save_snapshot(progress_);
   step_.optimizer().clear_sums();
   ranks_.begin_epoch();
@@ -346,15 +345,14 @@ bool Trainer::end_epoch(const std::stop_token& stop) {
 /// With an evaluation interval of its own, a run needs no clock for this, and its ranks no message.
 bool Trainer::evaluation_due() {
   const bool last = plan_.length().run_trained(progress_);
-  if (last || evaluation_interval(setup_.config.evaluate))
-    return validation_.due(static_cast<int64_t>(progress_.epoch) + 1, last);
+  if (last || evaluation_interval(setup_.config.evaluate)) return validation_.due(progress_.epoch + 1, last);
   return ranks_.of_rank_0(plan_.time().evaluation_due(progress_, plan_.length()));
 }
 
-/// Whether it is.
+/// Returns whether it is the best.
 bool Trainer::keep_if_best(const Metrics& metrics) {
   const bool best = validation_.record_score(metrics, progress_);
-  // Of a run that was made longer: those who use its weights take the average first.
+  // A run that was made longer may have an average, which those who use its weights would take first.
   if (best && validation_.score(metrics) >= progress_.averaged_score) progress_.averaged_score = -1;
   if (!leads()) return best;
   checkpoints_.keep_set(progress_);
@@ -424,9 +422,8 @@ TrainingStatus Trainer::status() const {
   TrainingStatus run;
   run.epochs = plan_.epochs(progress_);
   // While an epoch is evaluated at its end, all its steps are done but it still counts as the current one.
-  run.epoch = std::min<int64_t>(length.epochs(progress_),
-                                static_cast<int64_t>(progress_.epoch) + (progress_.step > 0 ? 1 : 0));
-  run.step = epoch_trained() ? 0 : static_cast<int64_t>(progress_.step);
+  run.epoch = std::min(length.epochs(progress_), progress_.epoch + (progress_.step > 0 ? 1 : 0));
+  run.step = epoch_trained() ? 0 : progress_.step;
   run.steps_per_epoch = length.steps_per_epoch();
   run.epochs_done = epochs_done();
   run.iteration = progress_.iteration;

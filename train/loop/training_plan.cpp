@@ -63,8 +63,7 @@ void TrainingPlan::report(const Progress& progress) {
   }
   reported_ = progress.plans.back();
   reported_at_ = used;
-  const double epochs = progress.epoch + static_cast<double>(static_cast<int64_t>(progress.step) +
-                                                             length_.steps_left(progress)) /
+  const double epochs = progress.epoch + static_cast<double>(progress.step + length_.steps_left(progress)) /
                                              length_.steps_per_epoch();
   log::info("About {} epochs fit into train.minutes = {:g}{}.", rounded(epochs), minutes,
             first ? "" : " at the present speed");
@@ -95,10 +94,9 @@ double TrainingPlan::work(const Progress& progress, int64_t from, int64_t to) co
 
 RunEnd TrainingPlan::loader_end(const Progress& progress, int micro_batches) const {
   // The loader counts from the first epoch, whose steps may have been more or fewer before the data changed.
-  const int64_t before = static_cast<int64_t>(progress.epoch) * length_.steps_per_epoch() +
-                         static_cast<int64_t>(progress.step) - progress.iteration;
+  const int64_t before = progress.epoch * length_.steps_per_epoch() + progress.step - progress.iteration;
   const auto batches = [&](int64_t step) {
-    return (std::max<int64_t>(0, step + before)) * static_cast<uint64_t>(micro_batches);
+    return std::max<int64_t>(0, step + before) * static_cast<uint64_t>(micro_batches);
   };
   RunEnd end;
   end.batches = batches(length_.steps());

@@ -15,7 +15,7 @@
 
 namespace brightnet {
 
-/// The same on all ranks, which adopt the same plans after the same steps.
+/// It is the same on all ranks, which adopt the same plans after the same steps.
 class TrainingPlan {
  public:
   /// Both outlive it.

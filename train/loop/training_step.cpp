@@ -3,7 +3,7 @@
 namespace brightnet {
 namespace {
 
-/// Also with a single rank, whose arithmetic is then the same as that of several.
+/// A single rank has one too, so that its arithmetic is the same as that of several.
 StatisticsExchange* shared_statistics(const StepSetup& setup) {
   return setup.config.train.sync_bn ? &setup.collectives : nullptr;
 }

@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <optional>
-#include <span>
 #include <stop_token>
 
 #include "detect/evaluate/evaluate.h"

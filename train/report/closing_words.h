@@ -11,7 +11,7 @@
 
 namespace brightnet {
 
-/// The same weights on images that they were trained on, without augmentation, and on the validation images.
+/// Scores of the same weights on images that they were trained on, without augmentation, and on validation images.
 struct TrainingImages {
   Metrics training, validation;
 };

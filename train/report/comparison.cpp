@@ -278,7 +278,7 @@ std::vector<std::vector<std::string>> comparison_rows(const std::vector<Compared
                     run.seconds > 0 ? format_seconds(run.seconds) : "-",
                     run.images_per_s > 0 ? fmt::format("{:.1f}", run.images_per_s) : "-",
                     run.parameters > 0 ? fmt::format("{:.2f} M", run.parameters / 1e6) : "-",
-                    run.weights_bytes > 0 ? format_bytes(static_cast<double>(run.weights_bytes)) : "-"});
+                    run.weights_bytes > 0 ? format_bytes(run.weights_bytes) : "-"});
   }
   return rows;
 }

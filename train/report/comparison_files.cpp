@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of `runs/*` also what is no run: it is skipped and said. Throws InputError where nothing is left, and for what is not
-/// there at all.
+/// Skips what is no run, as `runs/*` may name it too, and logs that. Throws InputError where nothing is left, and for a
+/// path that does not exist.
 std::vector<ComparedRun> read_runs(const std::vector<std::string>& folders) {
   std::vector<ComparedRun> runs;
   std::vector<std::string> others;

@@ -26,7 +26,7 @@ bool is_dark(const cv::Scalar& color) {
   return 0.299 * color[0] + 0.587 * color[1] + 0.114 * color[2] < 135;
 }
 
-/// With more of them a cell would have less than two pixels, and the plot more than a page.
+/// With more classes a cell would have less than two pixels, and the plot more than a page.
 constexpr int most_classes = 500;
 
 /// Where the matrix and its parts lie.
@@ -46,11 +46,11 @@ struct Layout {
     left = names ? 54 + std::clamp(longest_name, 90.0, 150.0) : 90;
     below = names ? left - 6 : 90;
   }
-  /// Of a row or column.
+  /// The class of a row or column; the last one is the background.
   int class_of(int i, const ConfusionMatrix& matrix) const { return i == shown ? matrix.classes : i; }
   double letters() const { return std::clamp(cell * 0.5, 5.0, 10.0); }
   double side() const { return cell * size + gap; }
-  /// Of a row or column; the background lies apart from the classes.
+  /// The offset of a row or column; the background is set apart from the classes.
   double at(int i) const { return i * cell + (i == size - 1 ? gap : 0); }
   cv::Rect2d box(int predicted, int truth) const {
     return {left + at(truth), top + at(predicted), cell, cell};
@@ -80,7 +80,7 @@ void draw_cell(Canvas& canvas, const Layout& layout, const ConfusionMatrix& matr
     return;
   }
   const int64_t count = matrix.at(predicted, truth);
-  // Of a class's objects; false alarms of a class's detections.
+  // A share of the class's objects; for false alarms, of the class's detections.
   const int64_t total = extra ? totals.predicted[predicted] : totals.truth[truth];
   const double share = total > 0 ? count / static_cast<double>(total) : 0;
   const cv::Scalar fill = heat(share, background);

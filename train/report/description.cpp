@@ -15,7 +15,7 @@
 namespace brightnet {
 namespace {
 
-/// As the kernel names it; empty where it does not.
+/// The name that the operating system's kernel has for it; empty where it has none.
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -28,9 +28,8 @@ std::string processor_name() {
 
 std::string describe_split(const Dataset& dataset) {
   const SplitFingerprint print = fingerprint(dataset);
-  return fmt::format("{} with {}; fingerprint {:016x}",
-                     counted(static_cast<uint64_t>(print.images), "image", "images"),
-                     counted(static_cast<uint64_t>(print.objects), "object", "objects"), print.hash);
+  return fmt::format("{} with {}; fingerprint {:016x}", counted(print.images, "image", "images"),
+                     counted(print.objects, "object", "objects"), print.hash);
 }
 
 }  // namespace
@@ -67,7 +66,7 @@ RunDescription describe_run(const TrainingSetup& setup, const ParameterLayout& l
                  {"precision", std::string(enum_name(config.train.precision.value()))},
                  {"threads", std::to_string(compute_threads())},
                  {"ranks", std::to_string(setup.communicator.size())},
-                 {"memory of training", format_bytes(static_cast<double>(device_memory))}};
+                 {"memory of training", format_bytes(device_memory)}};
   run.config = print_config(config);
   return run;
 }

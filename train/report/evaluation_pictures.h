@@ -4,7 +4,6 @@
 #include <array>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include <opencv2/core.hpp>
 

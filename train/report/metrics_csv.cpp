@@ -17,7 +17,7 @@
 namespace brightnet {
 namespace {
 
-/// Of an epoch's number within a file.
+/// How far an epoch's number in a file may be off by its rounding.
 constexpr double rounding = 1e-5;
 
 std::string header_line(const std::vector<std::string>& columns) {
@@ -48,7 +48,7 @@ int index_of(const std::vector<std::string>& columns, const std::string& name) {
   return found == columns.end() ? -1 : static_cast<int>(found - columns.begin());
 }
 
-/// Of more than `most` rows every second, third, … and those with an evaluation.
+/// Keeps, of more than `most` rows, every second, third, … and those with an evaluation.
 MetricsTable parse(std::string_view text, const std::string& file,
                    int64_t most = std::numeric_limits<int64_t>::max()) {
   const int64_t every = 1 + std::count(text.begin(), text.end(), '\n') / most;

@@ -32,7 +32,7 @@ MetricsTable read_metrics_csv(const std::filesystem::path& file);
 struct TrainingTotals {
   double epochs = 0;  ///< of the last row: 2.4 after 0.4 of the third
   double seconds = 0;
-  /// Of the epochs whose speed is known.
+  /// Sums over the epochs whose speed is known.
   double timed_seconds = 0, images = 0;
 
   /// A row; NaN: not measured.
@@ -54,7 +54,7 @@ class MetricsCsv {
   /// The table, written or not, as curves are drawn of it: of a long run with fewer of the rows between evaluations than
   /// there are, since a plot is narrower than that and a run's memory must not grow with its length.
   MetricsTable for_drawing() const;
-  /// Of every row, drawn or not.
+  /// Sums over all rows, drawn or not.
   const TrainingTotals& totals() const { return totals_; }
   /// Writes what is not yet in the file. Throws InputError when that fails.
   void save();

@@ -44,17 +44,17 @@ Json json_of(const PlotPanel& panel) {
   Json curves = Json::array();
   for (size_t i = 0; i < panel.curves.size(); ++i) {
     const Curve& curve = panel.curves[i];
-    const size_t step = (curve.x.size() + most_points - 1) / std::max<size_t>(1, most_points);
+    const size_t step = std::max<size_t>(1, (curve.x.size() + most_points - 1) / most_points);
     const int best = best_of(curve, panel.better);
     curves.push_back({{"name", curve.name},
                       {"color", css(line_color(curve.color >= 0 ? static_cast<size_t>(curve.color) : i))},
-                      {"x", numbers(curve.x, std::max<size_t>(1, step))},
-                      {"y", numbers(curve.y, std::max<size_t>(1, step))}});
+                      {"x", numbers(curve.x, step)},
+                      {"y", numbers(curve.y, step)}});
     if (best >= 0) curves.back()["best"] = {number(curve.x[best]), number(curve.y[best])};
   }
   return {{"title", panel.title},
           {"log", is_logarithmic(panel)},
-          {"grew", numbers(panel.grew, 1)},
+          {"grew", numbers(panel.grew)},
           {"note", panel.note},
           {"curves", curves}};
 }

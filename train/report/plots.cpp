@@ -1,6 +1,7 @@
 #include "train/report/plots.h"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -23,14 +24,26 @@ Axis whole_number_axis(double first, double last) {
   return axis;
 }
 
-Axis value_axis(const PlotPanel& panel) {
+/// The smallest and the largest coordinate of all curves; low > high where there are no points.
+struct Extent {
   double low = INFINITY, high = -INFINITY;
-  for (const Curve& curve : panel.curves) {
-    for (double value : curve.y) {
-      low = std::min(low, value);
-      high = std::max(high, value);
+};
+
+Extent extent_of(std::span<const PlotPanel> panels, std::vector<double> Curve::*coordinate) {
+  Extent extent;
+  for (const PlotPanel& panel : panels) {
+    for (const Curve& curve : panel.curves) {
+      for (const double value : curve.*coordinate) {
+        extent.low = std::min(extent.low, value);
+        extent.high = std::max(extent.high, value);
+      }
     }
   }
+  return extent;
+}
+
+Axis value_axis(const PlotPanel& panel) {
+  const auto [low, high] = extent_of({&panel, 1}, &Curve::y);
   if (!(low <= high)) return Axis::linear(0, 1, 5);
   if (is_logarithmic(panel)) return Axis::log(low, high);
   return Axis::linear(low >= 0 ? 0 : low, high, 5);
@@ -130,27 +143,13 @@ int best_of(const Curve& curve, Better better) {
 }
 
 bool is_logarithmic(const PlotPanel& panel) {
-  double low = INFINITY, high = -INFINITY;
-  for (const Curve& curve : panel.curves) {
-    for (double value : curve.y) {
-      low = std::min(low, value);
-      high = std::max(high, value);
-    }
-  }
+  const auto [low, high] = extent_of({&panel, 1}, &Curve::y);
   return panel.better == Better::lower && low > 0 && high / low > 10;
 }
 
 cv::Mat plot_panels(const std::vector<PlotPanel>& panels, const std::string& x_name, int best_epoch) {
   constexpr int width = 440, height = 330;
-  double first = INFINITY, last = -INFINITY;
-  for (const PlotPanel& panel : panels) {
-    for (const Curve& curve : panel.curves) {
-      for (const double x : curve.x) {
-        first = std::min(first, x);
-        last = std::max(last, x);
-      }
-    }
-  }
+  const auto [first, last] = extent_of(panels, &Curve::x);
   const Axis x = first <= last ? whole_number_axis(std::floor(first), last) : Axis::linear(0, 1, 5);
   const int count = std::max(1, static_cast<int>(panels.size()));
   const int columns = count <= 4 ? std::min(count, 2) : count <= 6 || count == 9 ? 3 : 4;

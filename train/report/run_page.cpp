@@ -51,7 +51,7 @@ Page::Pairs headlines(const RunStanding& now) {
   return tiles;
 }
 
-/// Without the objects of the training split where they are not known.
+/// Leaves out the objects of the training split where they are not known.
 void add_classes(Page& page, const std::vector<int64_t>& training_objects, const Metrics& best) {
   const bool trained = training_objects.size() == best.per_class.size();
   std::vector<std::string> head{"class"};

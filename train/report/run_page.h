@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +28,7 @@ struct RunDescription {
 
 /// How far the run is.
 struct RunStanding {
-  /// As they are drawn: of a long run not every row.
+  /// The rows that are drawn: in a long run not all of them.
   MetricsTable curves;
   TrainingTotals totals;
   /// nullptr: none in this process.

@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include <opencv2/core.hpp>

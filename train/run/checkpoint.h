@@ -3,7 +3,6 @@
 // machine dies. Random numbers need no saving: epoch and sample determine them (core/random.h).
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>

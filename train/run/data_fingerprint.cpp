@@ -36,8 +36,8 @@ SplitFingerprint fingerprint(const Dataset& dataset) {
 }
 
 std::string describe(const SplitFingerprint& print) {
-  return fmt::format("{}, {}, {:016x}", counted(static_cast<uint64_t>(print.images), "image", "images"),
-                     counted(static_cast<uint64_t>(print.objects), "object", "objects"), print.hash);
+  return fmt::format("{}, {}, {:016x}", counted(print.images, "image", "images"),
+                     counted(print.objects, "object", "objects"), print.hash);
 }
 
 std::string describe_change(const SplitFingerprint& before, const SplitFingerprint& now) {

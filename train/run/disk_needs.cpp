@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of an epoch in metrics.csv, TensorBoard's events and train.log.
+/// What an epoch adds to metrics.csv, TensorBoard's events and train.log.
 constexpr uint64_t bytes_of_row = 4096;
 /// A sheet of photographs of 1600 x 1600 pixels, as PNG, in the events.
 constexpr uint64_t bytes_of_picture = 4 << 20;
@@ -30,14 +30,14 @@ std::string describe_shortage(const DiskNeeds& needs, uint64_t present, uint64_t
                               const std::string& folder) {
   const uint64_t more = needs.total() > present ? needs.total() - present : 0;
   if (more <= free) return "";
-  const auto text = [](uint64_t bytes) { return format_bytes(static_cast<double>(bytes)); };
   return fmt::format(
       "{}: this run's files may need {} more, and {} are free there: {} for the state (twice, while a new "
       "one is written), {} for {} weights files, up to {} for TensorBoard and logs, {} for pictures. A file "
       "that cannot be written does not end the run; every save tries again. Free some space, or train under "
       "another --out.",
-      folder, text(more), text(free), text(2 * needs.state), text(needs.weights_files * needs.weights),
-      needs.weights_files, text(needs.events()), text(bytes_of_pictures));
+      folder, format_bytes(more), format_bytes(free), format_bytes(2 * needs.state),
+      format_bytes(needs.weights_files * needs.weights), needs.weights_files, format_bytes(needs.events()),
+      format_bytes(bytes_of_pictures));
 }
 
 uint64_t bytes_in(const fs::path& folder) {

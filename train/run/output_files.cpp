@@ -88,10 +88,9 @@ void OutputFiles::report(const fs::path& file, const Due& due) {
   std::string space;
   const auto free = free_bytes(file);
   if (free && due.bytes > 0) {
-    space = fmt::format(" It needs {}, and {} are free there.", format_bytes(static_cast<double>(due.bytes)),
-                        format_bytes(static_cast<double>(*free)));
+    space = fmt::format(" It needs {}, and {} are free there.", format_bytes(due.bytes), format_bytes(*free));
   } else if (free) {
-    space = fmt::format(" {} are free there.", format_bytes(static_cast<double>(*free)));
+    space = fmt::format(" {} are free there.", format_bytes(*free));
   }
   log::warn(
       "{}{} Training goes on, and every save tries again to write what is missing; until then the last files "

@@ -76,9 +76,9 @@ struct LastEvaluation {
 /// How far a run has come.
 struct Progress {
   /// The current epoch, from 0.
-  uint64_t epoch = 0;
+  int64_t epoch = 0;
   /// Optimizer steps done in this epoch.
-  uint64_t step = 0;
+  int64_t step = 0;
   /// Optimizer steps done in the run, skipped ones included.
   int64_t iteration = 0;
   /// Best score of an evaluation so far; −1: none.

@@ -17,7 +17,7 @@ fs::path with_number(const fs::path& wanted, int number) {
   return number == 1 ? wanted : fs::path(wanted.string() + '-' + std::to_string(number));
 }
 
-/// Without a trailing slash, and with a name of its own where it is "." or "..".
+/// Removes a trailing slash, and gives "." and ".." the name of their folder.
 fs::path clean_path(const fs::path& path) {
   fs::path clean = path.lexically_normal();
   const std::string name = clean.filename().string();
@@ -148,7 +148,7 @@ bool RunFolder::lost_state() const {
   return !saved() && fs::exists(last(), ignored);
 }
 
-fs::path RunFolder::snapshot(uint64_t epoch) const {
+fs::path RunFolder::snapshot(int64_t epoch) const {
   return path_ / "weights" / fmt::format("epoch_{:03}.safetensors", epoch);
 }
 

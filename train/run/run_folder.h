@@ -40,8 +40,8 @@ class RunFolder {
   std::filesystem::path last() const { return path_ / "weights" / "last.safetensors"; }
   /// The mean of the best evaluations' weights; only when it scores better than the best.
   std::filesystem::path averaged() const { return path_ / "weights" / "averaged.safetensors"; }
-  /// Those after an epoch, where the run keeps them (train.save_epochs).
-  std::filesystem::path snapshot(uint64_t epoch) const;
+  /// The weights after an epoch, where the run keeps them (train.save_epochs).
+  std::filesystem::path snapshot(int64_t epoch) const;
   /// What a run that is begun again starts from, as assignments of a configuration.
   std::filesystem::path start() const { return path_ / "state" / "start.txt"; }
   std::filesystem::path state() const { return path_ / "state" / "state.safetensors"; }

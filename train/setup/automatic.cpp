@@ -152,13 +152,13 @@ class Chooser {
 
   std::string images() const {
     if (facts_.images <= 0) return "the data are not known here, a large set is assumed";
-    std::string text = counted(static_cast<size_t>(facts_.pictures > 0 ? facts_.pictures : facts_.images),
-                               "training image", "training images");
+    std::string text =
+        counted(facts_.pictures > 0 ? facts_.pictures : facts_.images, "training image", "training images");
     if (facts_.pictures > 0) text += fmt::format(" in {} tiles", facts_.images);
     return text;
   }
 
-  /// Where the length of the run is given; 0: it follows from the batch.
+  /// Images trained in the whole run, where its length is given; 0: it follows from the batch.
   double images_trained() const {
     const TrainOptions& train = config_.train;
     double trained = 0;
@@ -283,14 +283,13 @@ class Chooser {
   }
 
   void average() {
-    const auto steps = static_cast<double>(steps_);
     const std::string reason = published() ? "as YOLOv4 is trained" : "for " + run_of();
     const double share = has_few_steps() ? average_share_of_few_steps : average_share;
-    const double rest = rounded(1 / (share * steps), "{:.2g}");
+    const double rest = rounded(1 / (share * steps_), "{:.2g}");
     const double decay =
         published() ? published_decay : std::clamp(1 - rest, smallest_decay, published_decay);
     const double ramp =
-        published() ? published_ramp : std::clamp(ramp_share * steps, smallest_ramp, published_ramp);
+        published() ? published_ramp : std::clamp(ramp_share * steps_, smallest_ramp, published_ramp);
     choose("ema.decay", config_.ema.decay, rounded(decay, "{:.6g}"), reason);
     choose("ema.ramp", config_.ema.ramp, rounded(ramp, "{:.2g}"), reason);
   }
@@ -308,7 +307,7 @@ class Chooser {
         facts_.ranks_here > 1 ? fmt::format(" for each of {} ranks", facts_.ranks_here) : "";
     const int workers = facts_.device.gpu ? cores - 1 : cores / cores_a_worker;
     choose("loader.workers", loader.workers, std::clamp(workers, 1, most_workers),
-           fmt::format("{}{}, {}", counted(static_cast<size_t>(cores), "processor", "processors"), share,
+           fmt::format("{}{}, {}", counted(cores, "processor", "processors"), share,
                        facts_.device.gpu ? "beside a GPU that trains" : "which also train"));
     if (facts_.device.gpu && loader.paint == LoaderDevice::automatic) {
       const std::string alone = painted_by_cpu_alone(config_.augment);
@@ -336,7 +335,7 @@ class Chooser {
     }
   }
 
-  /// From about half of `size` to itself: of its ratio, and read back from the run's config.yaml as they are.
+  /// Sizes from about half of `size` to itself. They have its ratio, and read back from the run's config.yaml unchanged.
   std::vector<InputSize> growing_sizes(const InputSize& size) const {
     const auto rounded = [&](double side) {
       return std::max(1, static_cast<int>(std::lround(side / facts_.stride))) * facts_.stride;

@@ -47,8 +47,8 @@ struct Choice {
 /// Gives every automatic value of the configuration a value, and returns these choices in the order of the
 /// configuration. What the user gave stays and counts as given: the epochs follow from a given batch. Four
 /// stay automatic: train.epochs with train.minutes, which fills the time, train.micro_batch, which the device's memory
-/// decides, and loader.paint and loader.decode, as the run may go on elsewhere. What is the head's has files of its own: anchors, class
-/// weights, the assignment.
+/// decides, and loader.paint and loader.decode, as the run may go on elsewhere. The head's values have files of their own:
+/// anchors, class weights, the assignment.
 std::vector<Choice> choose_automatic(RunConfig& config, const RunFacts& facts);
 
 /// The choices as an aligned table, a line each.

@@ -38,21 +38,12 @@ int unused_anchor(const Model& model) {
   return -1;
 }
 
-int64_t boxes_of(const Dataset& dataset) {
-  int64_t boxes = 0;
-  for (const auto& image : dataset.images) {
-    boxes += std::count_if(image.annotations.begin(), image.annotations.end(),
-                           [](const auto& a) { return !a.crowd; });
-  }
-  return boxes;
-}
-
 bool same_anchors(const YoloHead& a, const YoloHead& b) {
   return std::equal(a.anchors, a.anchors + a.anchor_count, b.anchors, b.anchors + b.anchor_count,
                     [](const Anchor& x, const Anchor& y) { return x.w == y.w && x.h == y.h; });
 }
 
-/// Not where yolo layers list anchors of their own, which their masks count.
+/// Whether all yolo layers list the same anchors, so that their masks index one list.
 bool share_anchors(const std::vector<const YoloAttributes*>& heads) {
   return std::all_of(heads.begin(), heads.end(),
                      [&](const YoloAttributes* yolo) { return same_anchors(yolo->head, heads[0]->head); });
@@ -71,7 +62,7 @@ std::vector<Anchor> anchors_of_weights(const RunConfig& config, const Model& mod
   return {theirs[0]->head.anchors, theirs[0]->head.anchors + theirs[0]->head.anchor_count};
 }
 
-/// As the configuration has them.
+/// The text that they have in a configuration.
 std::string text_of(const std::vector<Anchor>& anchors) {
   std::vector<std::string> pairs;
   for (const Anchor& anchor : anchors)
@@ -84,7 +75,7 @@ std::string why_keep(const RunConfig& config, const Dataset& train, const Model&
   if (has_pretrained_predictions(model, config.train))
     return "the model's, which the pretrained prediction layers were trained with";
   if (!share_anchors(yolo_heads(model))) return "the model's, since its yolo layers list their own";
-  if (const int64_t boxes = boxes_of(train); boxes < anchors) {
+  if (const int64_t boxes = count_boxes(train); boxes < anchors) {
     return fmt::format("the model's: {} cannot tell {} anchors", counted(boxes, "box", "boxes"), anchors);
   }
   if (const int unused = unused_anchor(model); unused >= 0)
@@ -107,6 +98,13 @@ std::vector<const YoloAttributes*> yolo_heads(const Model& model) {
   return heads;
 }
 
+int64_t count_boxes(const Dataset& dataset) {
+  int64_t boxes = 0;
+  for (const ImageRecord& image : dataset.images)
+    boxes += std::ranges::count(image.annotations, false, &Annotation::crowd);
+  return boxes;
+}
+
 AnchorOptions anchor_options(const RunConfig& config, const Model& model) {
   AnchorOptions options;
   for (const YoloAttributes* yolo : yolo_heads(model)) options.count = yolo->head.anchor_count;
@@ -120,8 +118,7 @@ bool has_pretrained_predictions(const Model& model, const TrainOptions& train) {
   if (train.weights.empty()) return false;
   const std::set<std::string> fresh(train.fresh.begin(), train.fresh.end());
   return std::any_of(model.layers.begin(), model.layers.end(), [&](const LayerDescription& layer) {
-    return std::holds_alternative<YoloAttributes>(layer.attributes) &&
-           !fresh.contains(model.layers[layer.inputs[0]].name);
+    return is_head(layer) && !fresh.contains(model.layers[layer.inputs[0]].name);
   });
 }
 

@@ -14,6 +14,9 @@ namespace brightnet {
 /// The heads of a model, in the order of its layers.
 std::vector<const YoloAttributes*> yolo_heads(const Model& model);
 
+/// The boxes that training learns: all but crowds.
+int64_t count_boxes(const Dataset& dataset);
+
 /// The options of find_anchors() for a run: as many anchors as the model has, at its training size
 /// and placement.
 AnchorOptions anchor_options(const RunConfig& config, const Model& model);

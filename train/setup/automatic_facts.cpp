@@ -36,14 +36,6 @@ double small_box(const Dataset& dataset) {
   return *quarter;
 }
 
-int64_t boxes(const Dataset& dataset) {
-  int64_t count = 0;
-  for (const ImageRecord& image : dataset.images)
-    count += std::count_if(image.annotations.begin(), image.annotations.end(),
-                           [](const Annotation& box) { return !box.crowd; });
-  return count;
-}
-
 /// A picture has as many records as it has tiles.
 int64_t pictures(const Dataset& dataset) {
   std::set<std::filesystem::path> files;
@@ -62,7 +54,7 @@ std::string first_convolution(const Model& model, const TrainOptions& train) {
   return fresh ? "" : first->name;
 }
 
-/// Without the layers that heads read.
+/// FLOP of all layers but those that heads read.
 double flops(const Model& model, const InputSize& size) {
   std::vector<double> of_layers = forward_flops(model, size);
   for (const LayerDescription& layer : model.layers) {
@@ -83,7 +75,7 @@ RunFacts run_facts(const RunConfig& config, const Model* model, const Dataset& t
               model && !config.train.weights.empty() && !has_pretrained_predictions(*model, config.train),
           .first_convolution = model ? first_convolution(*model, config.train) : "",
           .stride = model ? model->stride : RunFacts().stride,
-          .boxes = boxes(training),
+          .boxes = count_boxes(training),
           .small_box = small_box(training),
           .flops = model && config.train.size.has_value() ? flops(*model, config.train.size) : 0,
           .device = device.fast,

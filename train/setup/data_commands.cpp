@@ -111,7 +111,7 @@ void shard_data(const Configuration& data, const std::filesystem::path& folder, 
     if (!lost.empty()) log::warn("{}", lost);
     const int archives = shard_split(dataset, split, folder, bytes);
     log::result("{}: {} in {}", enum_name(split), counted(dataset.images.size(), "image", "images"),
-                counted(static_cast<size_t>(archives), "archive", "archives"));
+                counted(archives, "archive", "archives"));
   }
   write_names_of_shards(splits.front().second.classes, splits_of(splits), folder);
   log::result("Written: {}", folder.string());

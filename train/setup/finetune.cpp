@@ -183,7 +183,7 @@ void require_finite(const std::vector<float>& values, const std::string& layer, 
                    "The training that wrote it diverged, or the file was damaged: use other weights.");
 }
 
-/// Those of a safetensors file.
+/// The prediction layers of a safetensors file.
 std::vector<PretrainedPrediction> predictions_of(const std::string& file, const TrainedModel& theirs) {
   std::vector<PretrainedPrediction> predictions;
   SafetensorsReader reader(file);
@@ -205,9 +205,14 @@ std::vector<PretrainedPrediction> predictions_of(const std::string& file, const 
   return predictions;
 }
 
-MatchReport read_darknet(const TrainOptions& train, const Model& model,
-                         const std::vector<std::string>& classes, const ParameterLayout& layout,
-                         std::vector<float>& values, std::vector<PretrainedPrediction>& predictions) {
+struct PretrainedWeights {
+  MatchReport match;
+  std::vector<PretrainedPrediction> of_other_classes;
+};
+
+PretrainedWeights read_darknet(const TrainOptions& train, const Model& model,
+                               const std::vector<std::string>& classes, const ParameterLayout& layout,
+                               std::vector<float>& values) {
   DarknetWeightsOptions options;
   options.partial = train.weights_partial;
   Model network;
@@ -218,29 +223,27 @@ MatchReport read_darknet(const TrainOptions& train, const Model& model,
   const DarknetWeightsReport report = load_darknet(train.weights, model, layout, values, options);
   log::info("Weights of {}: {}, of version {}.{}.{} after {} images.", train.weights, report.summary(),
             report.header.major, report.header.minor, report.header.revision, report.header.seen);
-  if (!report.whole()) return report.match;
+  if (!report.whole()) return {report.match, {}};
   if (report.classes != model.classes) {
     log::info(
         "  They were trained for {} classes; this model has {}: the prediction layers ({}) start fresh.",
         report.classes, model.classes, fmt::join(prediction_layers(model), ", "));
     TrainedAnchors trained = options.network ? anchors_of(network) : anchors_of_published(train.weights);
     if (trained.heads.empty()) trained = anchors_of(model);
-    predictions = predictions_of(report, options.network ? network : model, trained);
-  } else {
-    log::info(
-        "  darknet's files do not name the classes: they are taken to be, in this order, {}. If they are "
-        "others, list them as in the weights' .names.",
-        listed(classes));
-    const TrainedAnchors trained =
-        options.network ? anchors_of(network) : anchors_of_published(train.weights);
-    log::info("  {}", fit_to_anchors(trained, model, layout, values));
+    return {report.match, predictions_of(report, options.network ? network : model, trained)};
   }
-  return report.match;
+  log::info(
+      "  darknet's files do not name the classes: they are taken to be, in this order, {}. If they are "
+      "others, list them as in the weights' .names.",
+      listed(classes));
+  const TrainedAnchors trained = options.network ? anchors_of(network) : anchors_of_published(train.weights);
+  log::info("  {}", fit_to_anchors(trained, model, layout, values));
+  return {report.match, {}};
 }
 
-MatchReport read_safetensors(const TrainOptions& train, const Model& model,
-                             const std::vector<std::string>& classes, const ParameterLayout& layout,
-                             std::vector<float>& values, std::vector<PretrainedPrediction>& predictions) {
+PretrainedWeights read_safetensors(const TrainOptions& train, const Model& model,
+                                   const std::vector<std::string>& classes, const ParameterLayout& layout,
+                                   std::vector<float>& values) {
   if (train.weights_partial || !train.weights_cfg.empty()) {
     throw InputError(
         "--weights-partial and --weights-cfg are for darknet's .weights, which have no names or shapes",
@@ -255,13 +258,13 @@ MatchReport read_safetensors(const TrainOptions& train, const Model& model,
                             model.channels == 1 ? weights_of_input(model) : std::set<std::string>());
   log::info("Weights of {}: {} of {} tensors loaded.", train.weights, report.taken.size(),
             layout.entries().size());
-  if (!theirs) return report;
+  if (!theirs) return {report, {}};
   const std::string told = describe_classes(theirs->classes, classes, model, match.relation);
   if (!told.empty()) log::info("  {}", told);
   if (const std::string other_case = describe_other_case(theirs->classes, classes); !other_case.empty())
     log::warn("{}", other_case);
-  if (match.relation == ClassRelation::other) predictions = predictions_of(train.weights, *theirs);
-  return report;
+  if (match.relation != ClassRelation::other) return {report, {}};
+  return {report, predictions_of(train.weights, *theirs)};
 }
 
 std::string anchors_text(const YoloHead& head) {
@@ -305,8 +308,7 @@ std::vector<PretrainedPrediction> read_pretrained(TrainOptions& train, const Mod
                                                   const ParameterLayout& layout, std::vector<float>& values) {
   refuse_foreign_weights(train.weights);
   const auto read = is_darknet_weights(train.weights) ? read_darknet : read_safetensors;
-  std::vector<PretrainedPrediction> predictions;
-  const MatchReport report = read(train, model, classes, layout, values, predictions);
+  const auto [report, of_other_classes] = read(train, model, classes, layout, values);
   for (const auto& name : report.summed)
     log::info("  {}: the weights for red, green and blue are summed into those of the grey channel", name);
   for (const auto& name : report.left) log::info("  newly initialised: {}", name);
@@ -324,7 +326,7 @@ std::vector<PretrainedPrediction> read_pretrained(TrainOptions& train, const Mod
     fresh.insert(layer.name);
   }
   train.fresh.assign(fresh.begin(), fresh.end());
-  return predictions;
+  return of_other_classes;
 }
 
 std::string describe_other_heads(const TrainOptions& train, const Model& model) {

@@ -26,35 +26,10 @@ size_t loader_bytes(const RunConfig& config, const Model& model) {
   return Loader::buffer_bytes(setup);
 }
 
-std::string amount(size_t bytes) {
-  return format_bytes(static_cast<double>(bytes));
-}
-
 /// The 16-bit precision of the backend's kind of device.
 Precision half_precision(const Backend& backend) {
   return backend.works_beside_host() ? Precision::fp16 : Precision::bf16;
 }
-
-/// Collects the changed configurations that fit.
-class Try {
- public:
-  Try(const Model& model, Backend& backend, size_t free, int ranks)
-      : model_(model), backend_(backend), free_(free), ranks_(ranks) {}
-  bool operator()(const RunConfig& config, const std::string& argument) {
-    if (config.train.micro_batch < least_micro_batch(config, model_, ranks_)) return false;
-    const size_t bytes = peak(config, model_, backend_);
-    if (bytes > free_) return false;
-    fitting.push_back(argument + " (" + amount(bytes) + ')');
-    return true;
-  }
-  std::vector<std::string> fitting;
-
- private:
-  const Model& model_;
-  Backend& backend_;
-  size_t free_;
-  int ranks_;
-};
 
 }  // namespace
 
@@ -69,7 +44,14 @@ size_t memory_budget(const RunConfig& config, const Backend& backend) {
 
 std::vector<std::string> what_fits(const RunConfig& config, const Model& model, Backend& backend, size_t free,
                                    int ranks) {
-  Try fits(model, backend, free, ranks);
+  std::vector<std::string> fitting;
+  const auto fits = [&](const RunConfig& changed, const std::string& argument) {
+    if (changed.train.micro_batch < least_micro_batch(changed, model, ranks)) return false;
+    const size_t bytes = peak(changed, model, backend);
+    if (bytes > free) return false;
+    fitting.push_back(argument + " (" + format_bytes(bytes) + ')');
+    return true;
+  };
   for (int micro_batch = config.train.micro_batch - 1; micro_batch >= 1; --micro_batch) {
     if (config.train.batch % micro_batch != 0) continue;
     RunConfig smaller = config;
@@ -104,7 +86,7 @@ std::vector<std::string> what_fits(const RunConfig& config, const Model& model, 
              "--set train.size=" + size.text() + (config.train.sizes.empty() ? "" : " --set train.sizes=[]")))
       break;
   }
-  return fits.fitting;
+  return fitting;
 }
 
 void check_parameter_memory(const Model& model, const ParameterLayout& layout, const Backend& backend) {

@@ -73,10 +73,6 @@ MemoryReport make_report(const MemoryOptions& options) {
   return report;
 }
 
-std::string bytes(size_t count) {
-  return format_bytes(static_cast<double>(count));
-}
-
 std::string layer_table(const MemoryReport& report) {
   std::string text = fmt::format("{:<24} {:<10} {:>18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n",
                                  "layer", "kind", "output (n,h,w,c)", "parameters", "activation", "saved",
@@ -86,9 +82,10 @@ std::string layer_table(const MemoryReport& report) {
     const auto& row = rows[i];
     const bool is_adapter = i >= report.inference.rows.size();  // to a teacher, in training alone
     text += fmt::format("{:<24} {:<10} {:>18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}\n", row.name,
-                        row.kind, to_string(row.output), bytes(row.parameters), bytes(row.activation),
-                        bytes(row.saved), bytes(row.gradient), bytes(row.working_weights),
-                        bytes(row.workspace), bytes(is_adapter ? 0 : report.inference.rows[i].activation));
+                        row.kind, to_string(row.output), format_bytes(row.parameters),
+                        format_bytes(row.activation), format_bytes(row.saved), format_bytes(row.gradient),
+                        format_bytes(row.working_weights), format_bytes(row.workspace),
+                        format_bytes(is_adapter ? 0 : report.inference.rows[i].activation));
   }
   return text;
 }
@@ -97,7 +94,7 @@ std::string table(const MemoryReport& report) {
   const RunMemory& memory = report.plan.memory;
   const NetworkMemory& training = report.plan.training;
   const auto line = [](const char* what, size_t count, const std::string& note = "") {
-    return fmt::format("  {:<28} {:>12}  {}\n", what, bytes(count), note);
+    return fmt::format("  {:<28} {:>12}  {}\n", what, format_bytes(count), note);
   };
   std::string text = layer_table(report);
   text += fmt::format("\nTraining, batch {} at {} in {}\n", report.batch,
@@ -113,7 +110,7 @@ std::string table(const MemoryReport& report) {
   text += line("working weights", training.working_weights,
                std::string(enum_name(report.named.config.train.precision)));
   text += line("step", training.step,
-               "activations, gradients, workspace; " + bytes(training.unshared) + " without sharing");
+               "activations, gradients, workspace; " + format_bytes(training.unshared) + " without sharing");
   if (memory.arena > training.arena())
     text += line("additional for evaluation", memory.arena - training.arena());
   if (memory.teacher > 0) text += line("teacher", memory.teacher, report.named.config.train.teacher);
@@ -125,7 +122,8 @@ std::string table(const MemoryReport& report) {
   text += line("input, weights, step", report.inference.arena());
   text += line("peak", report.inference_peak());
   if (report.largest >= 0)
-    text += fmt::format("Largest training batch in {}: {}\n", bytes(report.device_memory), report.largest);
+    text +=
+        fmt::format("Largest training batch in {}: {}\n", format_bytes(report.device_memory), report.largest);
   return text;
 }
 

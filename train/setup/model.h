@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "layers/model/model.h"
 #include "train/config/config.h"

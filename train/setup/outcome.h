@@ -7,7 +7,7 @@
 
 namespace brightnet {
 
-/// What only the end of a run tells.
+/// Facts that are known only once a run has ended.
 struct RunEnding {
   /// Whether train.patience ended it.
   bool stopped_early = false;

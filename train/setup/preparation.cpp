@@ -171,7 +171,7 @@ void prepare_model(Preparation& run) {
     run.anchors = anchor_fit(run.model, boxes);
 }
 
-/// Of a single value nothing is left once its mean is subtracted.
+/// Batch-norm makes zero of a single value, which is its own mean.
 void refuse_batch_norm_of_one_value(const RunConfig& config, const Model& described, int ranks) {
   if (config.train.micro_batch >= least_micro_batch(config, described, ranks)) return;
   const Model& model = trained_model(config, described);

@@ -22,8 +22,8 @@ namespace brightnet {
 /// `device` is this rank's, as given. Throws InputError, on all ranks together, for a word that is no device.
 RankDevice common_device(Communicator& ranks, const std::function<std::string()>& device);
 
-/// The same of the ranks that a launcher started: each takes its own of several GPUs. Also throws when there are other than
-/// the expected number of them.
+/// The same for ranks that a launcher started: each takes its own of several GPUs. Also throws when their number is not
+/// the expected one.
 RankDevice common_device(const Ranks& ranks, const std::string& device);
 
 /// The parts of a run. Every rank reads all of them.
@@ -35,8 +35,8 @@ struct Preparation {
   Dataset training, validation;
   Dataset pictures;  ///< what the training images were cut from, where they were (data.tiles)
   Model model;
-  std::string
-      model_yaml;  ///< of the run's folder: the model as it was read, batch-norm included (train.quantize)
+  /// The run's folder has the model as it was read, batch-norm included (train.quantize).
+  std::string model_yaml;
   ParameterLayout model_layout;
   std::unique_ptr<ParameterLayout> layout;  ///< of trained_model(): with a teacher it has adapters as well
   std::vector<float> initial;               ///< in the order of `layout`

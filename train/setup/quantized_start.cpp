@@ -16,7 +16,7 @@ namespace {
 
 constexpr int calibration_images = 128;
 
-/// Of a run that is resumed.
+/// Takes the scales from the state of the run that is resumed.
 TrainedModel with_saved_scales(TrainedModel trained, const RunFolder& folder) {
   trained = without_batch_norm(trained, *make_cpu_backend());
   trained.model.quantization = read_state(folder.state()).quantization;

@@ -12,7 +12,7 @@
 namespace brightnet {
 namespace {
 
-/// As many as the configuration tells without its data; 0: it does not.
+/// The number of classes, where the configuration tells it without reading the data; otherwise 0.
 int known_classes(const RunConfig& config) {
   if (config.data.single_class) return 1;
   if (const auto classes = brightnet::known_classes(config.data)) return static_cast<int>(classes->size());

@@ -90,8 +90,7 @@ bool names_configuration(const RunRequest& request) {
          std::any_of(request.overrides.assignments.begin(), request.overrides.assignments.end(), names_model);
 }
 
-/// Without the model, and without the assignments of `auto` to values that must not change: the run has
-/// chosen them.
+/// Leaves out the model, and assignments of `auto` to values that must not change: the run has chosen them.
 Overrides without_chosen(const Overrides& overrides) {
   Overrides others = overrides;
   others.assignments.clear();
@@ -189,8 +188,8 @@ std::string of_another(const RunFolder& folder, const RunRequest& request, const
   }
 }
 
-/// Without those of another model or other data than --model and --data name: a run has its name from the data's folder, which
-/// many runs share. Throws InputError where none is left.
+/// Leaves out runs of another model or other data than --model and --data name: a run has its name from the data's folder,
+/// which many runs share. Throws InputError where none is left.
 std::vector<RunFolder> of_these(const std::vector<RunFolder>& runs, const RunRequest& request,
                                 const RunConfig& asked) {
   std::vector<RunFolder> left;
@@ -208,7 +207,7 @@ std::vector<RunFolder> of_these(const std::vector<RunFolder>& runs, const RunReq
           shell_quoted(folder)));
 }
 
-/// Those of `wanted`, `wanted`-2, …; where no folder was named, those of the configuration of this name alone.
+/// The runs in `wanted`, `wanted`-2, …; where no folder was named, those of the configuration of this name alone.
 std::vector<RunFolder> runs_at(const fs::path& wanted, const std::string& name) {
   std::vector<RunFolder> runs = RunFolder::numbered(wanted);
   if (!name.empty()) std::erase_if(runs, [&](const RunFolder& run) { return !has_name(run, name); });

@@ -34,20 +34,21 @@ void announce(const Preparation& run, const Trainer& trainer, const Communicator
               distillation->teacher_layout.trainable_parameters() / 1e6);
   }
   if (const int frozen = frozen_convolutions(run.model); frozen > 0)
-    log::info("{} frozen", counted(static_cast<size_t>(frozen), "convolution is", "convolutions are"));
+    log::info("{} frozen", counted(frozen, "convolution is", "convolutions are"));
   const std::string shared = ranks.alone() ? "" : " on " + std::to_string(ranks.size()) + " ranks";
   const int passes = config.train.batch / config.train.micro_batch / ranks.size();
   log::info("{} training and {} validation images; batches of {}{}{}; {} of memory",
             run.training.images.size(), run.validation.images.size(), config.train.batch.value(),
             passes > 1 ? fmt::format(", in {} passes of {}", passes, config.train.micro_batch.value()) : "",
-            shared, format_bytes(static_cast<double>(trainer.memory().peak())));
+            shared, format_bytes(trainer.memory().peak()));
   if (!run.anchors.heads.empty()) log::info("{}", run.anchors.text());
-  if (run.choices.empty()) return;
-  log::info("Chosen for this run (to decide yourself, set them in the YAML or with --set):");
+  if (!run.choices.empty())
+    log::info("Chosen for this run (to decide yourself, set them in the YAML or with --set):");
   for (const std::string& line : describe(run.choices)) log::info("{}", line);
+  if (run.old && run.old->new_length && !trainer.over()) log::info("{}", trainer.describe_rest());
 }
 
-/// Whether it is there: a full disk does not end a run.
+/// Whether a file was written: a run goes on when the disk is full.
 bool written(const std::filesystem::path& file) {
   std::error_code error;
   return std::filesystem::exists(file, error);
@@ -172,7 +173,6 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
                       trainer.best_metrics()};
   };
   announce(run, trainer, ranks);
-  if (run.old && run.old->new_length && !trainer.over()) log::info("{}", trainer.describe_rest());
   if (trainer.over() && !trainer.average_due()) {
     say_over(run.config, folder, trainer.progress());
     say_where(run.config, folder, trainer, run.training);
@@ -181,26 +181,21 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
   place.say_number();
   log::info("{} in {}", run.old ? "Resuming" : "Training", folder.path().string());
 
-  const auto check_files = [&] {
-    prepare_together(ranks, [&] {
-      files.insist();
-      files.check();
-    });
-  };
   const TrainingEnd end = trainer.run(stop);
-  if (end == TrainingEnd::interrupted) {
-    check_files();
-    return ended(end);
+  if (end != TrainingEnd::interrupted) {
+    const RunEnding ending{
+        .stopped_early = end == TrainingEnd::no_better,
+        .training_images = measure_training_images(trainer, setup, run.training_pictures(), stop)};
+    if (ending.stopped_early)
+      log::info("No better score in {} evaluations: training ends early (train.patience).",
+                run.config.train.patience.value());
+    if (observers) say_closing_words(run, folder, trainer.best_metrics(), ending, observers->report());
+    BestEffort().attempt("The summary", [&] { say_where(run.config, folder, trainer, run.training); });
   }
-  const RunEnding ending{
-      .stopped_early = end == TrainingEnd::no_better,
-      .training_images = measure_training_images(trainer, setup, run.training_pictures(), stop)};
-  if (end == TrainingEnd::no_better)
-    log::info("No better score in {} evaluations: training ends early (train.patience).",
-              run.config.train.patience.value());
-  if (observers) say_closing_words(run, folder, trainer.best_metrics(), ending, observers->report());
-  BestEffort().attempt("The summary", [&] { say_where(run.config, folder, trainer, run.training); });
-  check_files();
+  prepare_together(ranks, [&] {
+    files.insist();
+    files.check();
+  });
   return ended(end);
 }
 

@@ -17,7 +17,7 @@
 
 namespace brightnet {
 
-/// What whoever starts a run has a part in.
+/// What the caller of run_training() takes part in.
 struct TrainingHost {
   /// Called once the run has a folder and so a log.
   std::function<void(const std::filesystem::path& folder)> folder_found = [](const auto&) {};
