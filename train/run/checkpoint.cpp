@@ -107,8 +107,8 @@ void read_plans(const nlohmann::json& json, Progress& p) {
 
 Progress progress_from(const nlohmann::json& json) {
   Progress p;
-  p.epoch = whole_number<int64_t>(json.at("epoch"));
-  p.step = whole_number<int64_t>(json.at("step"));
+  p.epoch = whole_number<uint32_t>(json.at("epoch"));  // none is negative
+  p.step = whole_number<uint32_t>(json.at("step"));
   p.iteration = whole_number<int64_t>(json.at("iteration"));
   p.best_score = json.at("best_score").get<double>();
   p.best_epoch = whole_number<int>(json.at("best_epoch"));
