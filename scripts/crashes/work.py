@@ -326,7 +326,7 @@ class Tester:
         """{path: what a user would miss of the file} of all files, also of those whose contents differ from run to run."""
         files = {}
         for path, data in read_state(os.path.join(work, command.written)).items():
-            if not isinstance(data, Contents) or is_temporary(path):
+            if not isinstance(data, Contents) or is_temporary(path) or path.endswith("/lock"):
                 continue
             if path.endswith(".log"):  # how many lines that were said it lacks
                 logged = data.data.decode("utf-8", "replace")
