@@ -12,15 +12,18 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/files.h"
 
 namespace brightnet {
 namespace {
 
-void replace_stream(int stream, const char* file, int flags) {
-  const int opened = ::open(file, flags, 0666);
-  if (opened < 0) return;
-  ::dup2(opened, stream);
-  if (opened > STDERR_FILENO) ::close(opened);
+/// -1 without a file.
+int open_output(const std::filesystem::path& file) {
+  if (file.empty()) return -1;
+  const int opened = open_no_link(file, O_WRONLY | O_CREAT | O_TRUNC);
+  if (opened >= 0) return opened;
+  throw InputError(std::string("this file cannot be written: ") + std::strerror(errno), file.string(),
+                   "Check that you may write there and that the disk is not full.");
 }
 
 /// As the new program will have it. Until then a signal that was held back would reach this one's handlers, and be lost.
@@ -31,14 +34,13 @@ void forget_handlers() {
   }
 }
 
-[[noreturn]] void become(const std::vector<char*>& words, const sigset_t& signals,
-                         const std::filesystem::path& output) {
+[[noreturn]] void become(const std::vector<char*>& words, const sigset_t& signals, int output) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  replace_stream(STDIN_FILENO, "/dev/null", O_RDONLY);
-  if (!output.empty()) {
-    replace_stream(STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
-    ::dup2(STDOUT_FILENO, STDERR_FILENO);
+  if (const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC); nothing >= 0)
+    ::dup2(nothing, STDIN_FILENO);
+  if (output >= 0) {
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(output, stream);
   }
   forget_handlers();
   ::sigprocmask(SIG_SETMASK, &signals, nullptr);
@@ -53,9 +55,13 @@ pid_t start_process(const std::vector<std::string>& words, const std::string& wh
   std::vector<char*> pointers;
   for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
+  // Here, where somebody learns that it fails: without it the command would write into this program's own output.
+  const int opened = open_output(output);
   const pid_t child = ::fork();
-  if (child < 0) throw InputError(std::string("no process can be started: ") + std::strerror(errno), where);
-  if (child == 0) become(pointers, signals, output);
+  const int reason = errno;
+  if (child == 0) become(pointers, signals, opened);
+  if (opened >= 0) ::close(opened);
+  if (child < 0) throw InputError(std::string("no process can be started: ") + std::strerror(reason), where);
   return child;
 }
 

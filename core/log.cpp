@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <utility>
 
 #include <fmt/chrono.h>
 
@@ -19,8 +20,8 @@ namespace brightnet {
 namespace {
 
 /// Appends every message to a file. While there is none yet, or that fails (disk full), messages are kept and
-/// written before the next one; the sink has had them. A file that has taken its place gets none of them: it is another
-/// run's log, in a folder that was deleted and made again.
+/// written before the next one, or when the log ends; the sink has had them. A file that has taken its place gets none
+/// of them: it is another run's log, in a folder that was deleted and made again.
 class LogFile {
  public:
   void open(std::filesystem::path file) {
@@ -29,25 +30,30 @@ class LogFile {
     file_ = std::move(file);
     write();
   }
-  void add(std::string_view line) {
+  /// Why it cannot be written, when that is the first time; else empty.
+  std::string add(std::string_view line) {
     if (unwritten_.size() + line.size() <= most_unwritten) unwritten_.append(line);
-    write();
+    const std::string reason = write();
+    return reason.empty() || std::exchange(complained_, true) ? "" : reason;
   }
-
- private:
-  void write() {
-    if (unwritten_.empty() || file_.empty() || identity_of(file_) != identity_) return;
+  /// Empty, or why what is kept could not be written.
+  std::string write() {
+    if (unwritten_.empty() || file_.empty() || identity_of(file_) != identity_) return "";
     try {
       append_to_file(file_, unwritten_);
       unwritten_.clear();
-    } catch (const InputError&) {  // the next message tries again
+      return "";
+    } catch (const InputError& e) {  // the next message tries again
+      return e.what();
     }
   }
 
+ private:
   static constexpr size_t most_unwritten = 1 << 20;
   std::filesystem::path file_;
   std::optional<FileIdentity> identity_;
   std::string unwritten_;
+  bool complained_ = false;
 };
 
 struct StandardStreams {
@@ -119,7 +125,11 @@ void log_message(LogLevel level, std::string_view text) {
   const std::lock_guard lock(log.mutex);
   if (level < log.least) return;
   if (log.sink) log.sink(level, level == LogLevel::result ? message : log.prefix + message);
-  if (log.file) log.file->add(dated(level, message));
+  const std::string reason = log.file ? log.file->add(dated(level, message)) : "";
+  if (log.sink && !reason.empty()) {
+    log.sink(LogLevel::warning,
+             log.prefix + reason + " Until it can be written again, messages are kept for this log.");
+  }
 }
 
 void keep_messages() {
@@ -140,6 +150,7 @@ void log_to_file(const std::filesystem::path& file) {
 void end_log_file() {
   Log& log = the_log();
   const std::lock_guard lock(log.mutex);
+  if (log.file) log.file->write();
   log.file.reset();
   log.waits_for_file = false;
 }

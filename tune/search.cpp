@@ -94,7 +94,12 @@ int Search::next_trial() const {
 Search::Running Search::start(int number, const std::string& device) const {
   Proposal proposal = propose(setup_.keys, setup_.configured, scored(trials_), setup_.plan.seed, number);
   // What an interrupted trial has left is not a result.
-  fs::remove_all(folder_.run(number));
+  std::error_code failed;
+  fs::remove_all(folder_.run(number), failed);
+  if (failed) {
+    throw InputError("what an interrupted trial has left cannot be removed: " + failed.message(),
+                     folder_.run(number).string(), "Remove it, and resume the search.");
+  }
   const auto changes = differing_values(setup_.keys, setup_.configured, proposal.values);
   const std::string from = proposal.parent < 0 ? "" : fmt::format("changed from trial {}: ", proposal.parent);
   log::info(
@@ -110,7 +115,8 @@ const Trial& Search::record(const Running& running, int exit_code) {
       outcome_of(folder_.run(running.number), exit_code, folder_.log(running.number), setup_.best_by);
   refuse_bad_input(running, exit_code, outcome.failure);
   // The run has its own train.log; what a failed trial said last may stand here alone.
-  if (outcome.failure.empty()) fs::remove(folder_.log(running.number));
+  std::error_code ignored;
+  if (outcome.failure.empty()) fs::remove(folder_.log(running.number), ignored);
   const Trial trial{running.number, running.proposal.parent,    running.proposal.values,
                     outcome.score,  running.process->seconds(), outcome.failure};
   const auto place = std::upper_bound(trials_.begin(), trials_.end(), trial,

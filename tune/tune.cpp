@@ -202,6 +202,7 @@ bool search_values(const TuneOptions& options, const SearchOptions& search_optio
                    to_text(to_json(setup, search.trials(), folder.best_config().string()))});
   }
   say_result(setup, search, folder);
+  end_log_file();  // where that failed, the last messages are yet to be written
   return true;
 }
 

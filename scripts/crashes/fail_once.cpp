@@ -1,12 +1,11 @@
-// A library for LD_PRELOAD that lets one thing fail, once: an allocation, or a write, which then writes half of its bytes.
+// A library for LD_PRELOAD that lets one allocation fail, once (fail_call.cpp: what is called to write files).
 // scripts/test_crashes compiles it. What happens before main() is left alone: the loader and the libraries' initialisers
 // have nobody yet who could tell the user.
 //
 //   FAIL_ALLOCATION=N   allocation N of the process from main() on, counted from 1, gets no memory, or the first one behind it
 //                       that is not made by or for fontconfig, oneDNN, GDAL or NCCL, which do not look at what they get
-//   FAIL_WRITE=N        write N of more than one byte to a file whose path begins with FAIL_BELOW is a short one
 //   FAIL_TRACE=1        the calls that lead to that allocation are printed
-//   FAIL_REPORT=FILE    at the end of main(): "ALLOCATIONS WRITES" are written there
+//   FAIL_REPORT=FILE    at the end of main(): their number is written there
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -15,7 +14,6 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 // The C library's own names: looking up the next malloc() would allocate.
@@ -29,8 +27,8 @@ void* __libc_memalign(size_t alignment, size_t bytes);
 namespace {
 
 std::atomic<bool> counting{false}, failed{false};
-std::atomic<long> allocations{0}, writes{0};
-long failing_allocation = 0, failing_write = 0;
+std::atomic<long> allocations{0};
+long failing_allocation = 0;
 int (*program)(int, char**, char**) = nullptr;
 
 long number_in(const char* variable) {
@@ -65,23 +63,14 @@ bool fails() {
   return true;
 }
 
-bool is_watched(int descriptor) {
-  const char* below = std::getenv("FAIL_BELOW");
-  char link[64], path[4096];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-  const ssize_t length = below ? ::readlink(link, path, sizeof path - 1) : -1;
-  return length > 0 && std::strncmp(path, below, std::strlen(below)) == 0;
-}
-
 int counted_main(int count, char** arguments, char** environment) {
   failing_allocation = number_in("FAIL_ALLOCATION");
-  failing_write = number_in("FAIL_WRITE");
   counting = true;
   const int code = program(count, arguments, environment);
   counting = false;
   if (const char* report = std::getenv("FAIL_REPORT")) {
     if (std::FILE* file = std::fopen(report, "w")) {
-      std::fprintf(file, "%ld %ld\n", allocations.load(), writes.load());
+      std::fprintf(file, "%ld\n", allocations.load());
       std::fclose(file);
     }
   }
@@ -111,11 +100,6 @@ int posix_memalign(void** memory, size_t alignment, size_t bytes) {
   if (fails()) return ENOMEM;
   *memory = __libc_memalign(alignment, bytes);
   return *memory ? 0 : ENOMEM;
-}
-
-ssize_t write(int descriptor, const void* bytes, size_t count) {
-  if (counting && count > 1 && is_watched(descriptor) && ++writes == failing_write) count /= 2;
-  return ::syscall(SYS_write, descriptor, bytes, count);
 }
 
 int __libc_start_main(int (*main)(int, char**, char**), int count, char** arguments, void (*init)(),

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "core/error.h"
 #include "core/files.h"
 
 namespace brightnet {
@@ -38,6 +39,19 @@ TEST_F(ChildProcess, WritesBothStreamsIntoAFileThatAnyoneMayReadAsTheUmaskAllows
   struct stat made {};
   ASSERT_EQ(::stat(output_.c_str(), &made), 0);
   EXPECT_EQ(made.st_mode & 0777, 0666u);
+}
+
+// What a trial says must not appear among the answers of `brightnet tune`.
+TEST_F(ChildProcess, IsNotStartedWithoutTheFileOfItsOutput) {
+  const fs::path ran = fs::path(::testing::TempDir()) / "child_process_ran";
+  fs::remove(ran);
+  fs::remove(output_);
+  fs::create_symlink("elsewhere", output_);
+  const fs::path missing = fs::path(::testing::TempDir()) / "no_such_folder/output";
+  for (const fs::path& output : {missing, output_})
+    EXPECT_THROW(run("touch " + ran.string(), output), InputError) << output;
+  EXPECT_FALSE(fs::exists(ran));
+  fs::remove(output_);
 }
 
 // `--restarts` starts its own program again after days, and it may have been updated by then.

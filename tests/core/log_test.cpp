@@ -1,10 +1,12 @@
 #include "core/log.h"
 
+#include <csignal>
 #include <regex>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "core/files.h"
 #include "tests/logged.h"
@@ -49,6 +51,34 @@ TEST(Log, AFileThatHasTakenThePlaceOfALogIsLeftAlone) {
   const std::string text = read_file(file);
   for (const char* word : {"one", "two", "three", "four"})
     EXPECT_NE(text.find(word), std::string::npos) << text;
+}
+
+TEST(Log, SaysOnceThatItsFileCannotBeWrittenAndWritesTheRestAtItsEnd) {
+  const auto file = std::filesystem::path(::testing::TempDir()) / "full.log";
+  std::filesystem::remove(file);
+  std::vector<std::string> said;
+  const LogSink before =
+      set_log_sink([&said](LogLevel, std::string_view message) { said.emplace_back(message); });
+  log_to_file(file);
+  log::info("one");
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit whole{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &whole), 0);
+  const rlimit full{.rlim_cur = std::filesystem::file_size(file), .rlim_max = whole.rlim_max};
+  EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  log::info("two");
+  log::info("three");
+  ::setrlimit(RLIMIT_FSIZE, &whole);
+  std::signal(SIGXFSZ, handler);
+  end_log_file();
+  set_log_sink(before);
+  ASSERT_EQ(said.size(), 4u);
+  EXPECT_NE(said[2].find("full.log: this file cannot be written: File too large"), std::string::npos)
+      << said[2];
+  const std::string text = read_file(file);
+  for (const char* word : {" one\n", " two\n", " three\n"})
+    EXPECT_NE(text.find(word), std::string::npos) << text;
+  std::filesystem::remove(file);
 }
 
 TEST(Log, GoesToTheSinkAndNowhereWithoutOne) {

@@ -141,6 +141,27 @@ TEST_F(SearchOf, GoesOnAfterAFailedTrialAndKeepsItsReason) {
   EXPECT_FALSE(fs::exists(folder_ / "out/trials/0001.log"));
 }
 
+TEST_F(SearchOf, KeepsAResultWhoseLogCannotBeRemoved) {
+  be_brightnet("0001) rm $out.log; mkdir -p $out.log/full;;");
+  setup_.plan.trials = 2;
+  EXPECT_EQ(search().size(), 2u);
+  EXPECT_EQ(read_trials(folder_ / "out/trials.csv", setup_.keys).size(), 2u);
+}
+
+TEST_F(SearchOf, SaysWhyItCannotRemoveAnInterruptedTrial) {
+  const SearchFolder folder = open();
+  fs::remove_all(folder_ / "out/trials");
+  fs::create_symlink("trials", folder_ / "out/trials");  // leads to itself
+  Search search(setup_, folder);
+  try {
+    search.run({}, [](const Trial&) {});
+    FAIL() << "nothing can be removed there";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("interrupted trial"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("trials/0000"), std::string::npos) << e.what();
+  }
+}
+
 TEST_F(SearchOf, EndsWithTheErrorOfTheFirstTrial) {
   be_brightnet("0000) echo 'run.yaml:3: there is no key x.'; exit 2;;");
   const SearchFolder folder = open();
