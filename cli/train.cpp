@@ -11,7 +11,7 @@
 #include "cli/supervised_run.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "core/text.h"
+#include "core/printable.h"
 
 namespace brightnet::cli {
 namespace {

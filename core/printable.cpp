@@ -1,6 +1,7 @@
 #include "core/printable.h"
 
 #include <algorithm>
+#include <cctype>
 #include <streambuf>
 
 #include <fmt/format.h>
@@ -51,6 +52,18 @@ std::string printable(std::string_view text) {
     text.remove_prefix(std::max<size_t>(1, control.bytes));
   }
   return shown;
+}
+
+std::string shell_quoted(const std::string& word) {
+  const auto is_plain = [](char c) {
+    const auto letter = static_cast<unsigned char>(c);
+    return letter >= 0x80 || std::isalnum(letter) ||
+           std::string_view("_./:=@%+,-").find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + '\'';
 }
 
 class PrintableOutput::Buffer : public std::streambuf {

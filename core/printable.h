@@ -14,6 +14,9 @@ namespace brightnet {
 /// still means the same.
 std::string printable(std::string_view text);
 
+/// A word of a command line that is printed to be copied: in single quotes where a shell would read it otherwise.
+std::string shell_quoted(const std::string& word);
+
 /// Makes all that is written to a stream printable, in the place of a progress line, for the lifetime of this object.
 class PrintableOutput {
  public:

@@ -58,18 +58,6 @@ std::string csv_quoted(const std::string& field) {
   return out + '"';
 }
 
-std::string shell_quoted(const std::string& word) {
-  const auto is_plain = [](char c) {
-    const auto letter = static_cast<unsigned char>(c);
-    return letter >= 0x80 || std::isalnum(letter) ||
-           std::string_view("_./:=@%+,-").find(c) != std::string_view::npos;
-  };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? "'\\''" : std::string(1, c);
-  return out + '\'';
-}
-
 std::vector<std::string_view> words(std::string_view line) {
   std::vector<std::string_view> found;
   for (line = trimmed(line); !line.empty(); line = trimmed(line)) {

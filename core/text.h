@@ -34,9 +34,6 @@ std::optional<std::vector<std::string>> csv_fields(std::string_view line, char s
 /// A field of a CSV file, in double quotes where it needs them.
 std::string csv_quoted(const std::string& field);
 
-/// A word of a command line that is printed to be copied: in single quotes where a shell would read it otherwise.
-std::string shell_quoted(const std::string& word);
-
 /// A finite decimal number, independent of the locale; surrounding spaces are allowed.
 std::optional<double> parse_number(std::string_view text);
 

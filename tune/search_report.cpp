@@ -4,8 +4,8 @@
 
 #include <fmt/ranges.h>
 
+#include "core/printable.h"
 #include "core/progress_line.h"
-#include "core/text.h"
 
 namespace brightnet {
 namespace {

@@ -4,6 +4,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/output_files.h"
+#include "core/printable.h"
 #include "core/text.h"
 #include "formats/darknet/import.h"
 #include "formats/darknet/trained.h"

@@ -182,7 +182,7 @@ TEST_F(DetectorOf, LimitsAreValuesToo) {
 
 TEST(Device, IsDescribedAsItWasFound) {
   const DeviceDescription cpu = describe_device({.device = "cpu"});
-  EXPECT_EQ(cpu.name, "CPU");
+  EXPECT_EQ(cpu.name, "cpu");
   EXPECT_FALSE(cpu.gpu);
   EXPECT_TRUE(cpu.precision == "fp32" || cpu.precision == "bf16") << cpu.precision;
   EXPECT_EQ(describe_device({.device = "cpu", .precision = "fp32"}).precision, "fp32");

@@ -72,7 +72,7 @@ TEST_F(EvaluateOf, IsThatOfTheCommandAtEachSizeSplitAndSetting) {
   Ranks ranks;
   const auto report = [&](const std::string& split, int height, int width) {
     return Json::parse(report_weights({.run = {.config = run_.config().string(),
-                                               .settings = {"evaluate.nms.score=0.2"},
+                                               .settings = {"evaluate.nms.score=0.3"},
                                                .precision = "fp32"},
                                        .weights = {.weights = file_},
                                        .device = "cpu",
@@ -85,7 +85,7 @@ TEST_F(EvaluateOf, IsThatOfTheCommandAtEachSizeSplitAndSetting) {
   };
   const Json theirs = report("train", 32, 96);
   const Scores ours =
-      scores({.split = "train", .settings = {"evaluate.nms.score=0.2"}, .height = 32, .width = 96});
+      scores({.split = "train", .settings = {"evaluate.nms.score=0.3"}, .height = 32, .width = 96});
   EXPECT_EQ(theirs["detections"], ours.detections);
   EXPECT_EQ(theirs["images"], 12);
   EXPECT_EQ(ours.images, 12);

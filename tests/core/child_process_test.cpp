@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -98,11 +99,13 @@ TEST_F(ChildProcess, HasAGroupOfItsOwnAndTheSignalMaskThatItIsGiven) {
   sigset_t mask;
   sigemptyset(&mask);
   sigaddset(&mask, SIGUSR1);
-  const pid_t child = start_process({"sh", "-c", "cut -d' ' -f5 /proc/$$/stat; kill -USR1 $$; echo alive"},
-                                    "--jobs", mask, output_);
+  const pid_t child = start_process({"cat", "/proc/self/stat", "/proc/self/status"}, "--jobs", mask, output_);
   int status = 0;
   ::waitpid(child, &status, 0);
-  EXPECT_EQ(read_file(output_), std::to_string(child) + "\nalive\n");
+  const std::string said = read_file(output_);
+  EXPECT_TRUE(said.starts_with(fmt::format("{0} (cat) R {1} {0} ", child, ::getpid())))
+      << said;  // its group is the third
+  EXPECT_NE(said.find("SigBlk:\t0000000000000200\n"), std::string::npos) << said;
 }
 
 }  // namespace

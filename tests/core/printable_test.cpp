@@ -55,5 +55,12 @@ TEST(Printable, TheFirstAndTheLastOfEachKindAreControlCharactersAndTheirNeighbou
   EXPECT_EQ(printable(harmless), harmless);
 }
 
+TEST(Printable, AShellReadsAQuotedWordAsItIs) {
+  EXPECT_EQ(shell_quoted("runs/é-2/best.safetensors"), "runs/é-2/best.safetensors");
+  EXPECT_EQ(shell_quoted("my runs/a"), "'my runs/a'");
+  EXPECT_EQ(shell_quoted("it's $5"), "'it'\\''s $5'");
+  EXPECT_EQ(shell_quoted(""), "''");
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -34,12 +34,15 @@ std::string sent_to_terminal(const char* kind, unsigned short columns = 0, const
     ::_exit(0);
   }
   ::waitpid(child, nullptr, 0);
-  static_cast<void>(!::write(screen, "!", 1));  // so that there is something to read
+  static_cast<void>(
+      !::write(screen, "!", 1));  // the end of it: a terminal may hand out what it has in pieces
+  std::string sent;
   char words[256];
-  const ssize_t length = ::read(terminal, words, sizeof words);
+  for (ssize_t length = 1; length > 0 && !sent.ends_with('!'); sent.append(words, length > 0 ? length : 0))
+    length = ::read(terminal, words, sizeof words);
   ::close(screen);
   ::close(terminal);
-  return std::string(words, length > 0 ? static_cast<size_t>(length) : 0);
+  return sent;
 }
 
 TEST(ProgressLine, RewritesItselfOnATerminalThatCan) {

@@ -36,13 +36,6 @@ TEST(Text, WordsAreSeparatedByAnyNumberOfBlanks) {
   EXPECT_TRUE(words(" \t").empty());
 }
 
-TEST(Text, AShellReadsAQuotedWordAsItIs) {
-  EXPECT_EQ(shell_quoted("runs/é-2/best.safetensors"), "runs/é-2/best.safetensors");
-  EXPECT_EQ(shell_quoted("my runs/a"), "'my runs/a'");
-  EXPECT_EQ(shell_quoted("it's $5"), "'it'\\''s $5'");
-  EXPECT_EQ(shell_quoted(""), "''");
-}
-
 TEST(Text, ANumberIsDecimalFiniteAndNothingElse) {
   EXPECT_EQ(parse_number(" 0.25 "), 0.25);
   EXPECT_EQ(parse_number("+3"), 3);

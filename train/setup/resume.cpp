@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "core/files.h"
-#include "core/text.h"
+#include "core/printable.h"
 #include "layers/model/writer.h"
 #include "train/setup/automatic_head.h"
 #include "train/setup/known_runs.h"

@@ -7,6 +7,7 @@
 
 #include "core/host_memory.h"
 #include "core/log.h"
+#include "core/printable.h"
 #include "core/text.h"
 #include "core/threads.h"
 #include "detect/evaluate/metrics_table.h"

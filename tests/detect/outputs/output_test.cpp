@@ -240,6 +240,7 @@ class CountedFlushes {
 };
 
 TEST_F(Outputs, CropsPicturesAndLabelsAreNotFlushedOneByOne) {
+  fs::create_directories(folder_ / "labels");
   const auto crops = crop_output(folder_ / "crops", names_), pictures = picture_output(folder_, names_),
              labels = text_label_output(folder_ / "labels", false);
   const std::vector<ScoredBox> boxes{{20, 10, 80, 40, 1, 0.9f}, {20, 10, 60, 50, 1, 0.8f}};

@@ -209,7 +209,8 @@ TEST_F(Sources, NoPartOfAPasswordIsLeftInAnAddress) {
                            "rtsp://cam", "clip@2x.mp4", "a:b@c.mp4"})
     EXPECT_EQ(without_credentials(none), none);
   EXPECT_EQ(without_credentials("rtsp://admin@cam/live@2x"), "rtsp://cam/live@2x");
-  EXPECT_EQ(without_credentials("rtsp://admin:p@ss@cam:554/live@2x"), "rtsp://cam:554/live@2x");
+  EXPECT_EQ(without_credentials("rtsp://admin:p@ss@cam:554/live@2x"), "rtsp://…@2x")
+      << "may be p@ss@cam:554/live";
   EXPECT_EQ(without_credentials("rtsp://admin:12/ss@10.0.0.1"), "rtsp://10.0.0.1");
   EXPECT_EQ(without_credentials("rtsp://admin:12/pw@cam"), "rtsp://…@cam");
   EXPECT_EQ(without_credentials("rtsp://cam:554/live@2x"), "rtsp://…@2x") << "which looks like the one above";
