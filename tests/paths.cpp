@@ -18,4 +18,9 @@ std::filesystem::path rank_program() {
   return BRIGHTNET_RANK_PROGRAM;
 }
 
+std::string python() {
+  const char* named = std::getenv("BRIGHTNET_PYTHON");
+  return named && *named ? named : BRIGHTNET_TEST_PYTHON;
+}
+
 }  // namespace brightnet::testing

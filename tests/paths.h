@@ -1,13 +1,15 @@
-// Where the tests find the project's files and its program. Two functions rather than macros on every command
+// Where the tests find the project's files and its program. Functions rather than macros on every command
 // line: test objects do not depend on where the tree lies, so a compiler cache serves any clone of it.
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace brightnet::testing {
 
 std::filesystem::path source_dir();    ///< the project's root; $BRIGHTNET_SOURCE_DIR overrides it
 std::filesystem::path program();       ///< the built `brightnet`
 std::filesystem::path rank_program();  ///< what tests/distributed starts as ranks
+std::string python();                  ///< the one in .deps, if there is one; $BRIGHTNET_PYTHON names another
 
 }  // namespace brightnet::testing

@@ -1,7 +1,7 @@
 // Exported files in ONNX Runtime, by the programs that docs/deploy.md shows: they must find what `detect` finds.
-#include <cstdlib>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
@@ -10,22 +10,19 @@
 #include "kernels/math/iou.h"
 #include "tests/end_to_end/program.h"
 #include "tests/formats/realistic_model.h"
+#include "tests/paths.h"
 
 namespace brightnet::testing {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string python_program() {
-  const char* named = std::getenv("BRIGHTNET_PYTHON");
-  return named ? named : "python3";
-}
-
 /// The first program in this language after a heading of docs/deploy.md.
 std::string documented_program(const std::string& heading, const std::string& language) {
   const std::string page = read_file(source_dir() / "docs/deploy.md");
   const size_t section = page.find("\n## " + heading + "\n");
   const std::string fence = "```" + language + "\n";
+  EXPECT_NE(page.find(fence, section), std::string::npos) << "the page has no such program";
   const size_t begin = page.find(fence, section) + fence.size();
   return page.substr(begin, page.find("\n```", begin) - begin + 1);
 }
@@ -48,23 +45,22 @@ class OnnxRuntime : public ::testing::Test {
     folder_ = fs::path(::testing::TempDir()) / (std::string("onnx_runtime_") + test->name());
     fs::remove_all(folder_);
     fs::create_directories(folder_ / "images");
-    const ProgramResult asked =
-        Program(python_program(), {"-c", "import numpy, onnxruntime, PIL"}, folder_).wait();
+    write_atomically(folder_ / "detect.py", documented_program("ONNX Runtime", "python"));
+    const ProgramResult asked = Program(python(), {"-c", "import numpy, onnxruntime, PIL"}, folder_).wait();
     if (asked.code != 0)
-      GTEST_SKIP() << python_program()
-                   << " has no onnxruntime, numpy and PIL; BRIGHTNET_PYTHON names another: "
+      GTEST_SKIP() << python() << " has no onnxruntime, numpy and PIL; BRIGHTNET_PYTHON names another: "
                    << asked.err.substr(asked.err.rfind('\n', asked.err.size() - 2) + 1);
-    write_atomically(folder_ / "detect.py", documented_program("ONNX Runtime", "python_program"));
   }
   void TearDown() override { fs::remove_all(folder_); }
 
   /// A network with the statistics of its picture, and that picture larger than its input and wider than high.
-  void write_network(bool letterbox, int channels = 3) {
+  void write_network(bool letterbox, int channels = 3, Resize resize = Resize::antialiased) {
     Model model = shipped_model("yolov4-tiny", 4);
     model.channels = channels;
     model.description = YAML::Node(YAML::NodeType::Null);  // it is of three channels
     RealisticModel made = realistic_model(std::move(model), 192);
     made.trained.letterbox = letterbox;
+    made.trained.resize = resize;
     save_weights(folder_ / "weights.safetensors", made.trained);
     cv::Mat bgr, larger;
     cv::cvtColor(made.image, bgr, channels == 1 ? cv::COLOR_GRAY2BGR : cv::COLOR_RGB2BGR);
@@ -73,8 +69,7 @@ class OnnxRuntime : public ::testing::Test {
   }
 
   std::vector<FoundObject> by_onnx_runtime(const std::string& file) {
-    const ProgramResult ran =
-        Program(python_program(), {"detect.py", file, "images/photo.png"}, folder_).wait();
+    const ProgramResult ran = Program(python(), {"detect.py", file, "images/photo.png"}, folder_).wait();
     EXPECT_EQ(ran.code, 0) << ran.err;
     std::vector<FoundObject> found;
     std::istringstream lines(ran.out);
@@ -122,8 +117,11 @@ class OnnxRuntime : public ::testing::Test {
 };
 
 TEST_F(OnnxRuntime, TheDocumentedProgramFindsWhatDetectFinds) {
-  for (const bool letterbox : {false, true}) {
-    write_network(letterbox);
+  for (const auto& [letterbox, resize] : {std::pair{false, Resize::antialiased},
+                                          {true, Resize::antialiased},
+                                          {false, Resize::darknet},
+                                          {true, Resize::darknet}}) {
+    write_network(letterbox, 3, resize);
     const ProgramResult exported =
         run_program({"export", "--weights", "weights.safetensors", "--format", "onnx", "--force"}, folder_);
     ASSERT_EQ(exported.code, 0) << exported.err;
@@ -131,8 +129,9 @@ TEST_F(OnnxRuntime, TheDocumentedProgramFindsWhatDetectFinds) {
     EXPECT_GT(ours.size(), 10u);
     EXPECT_NEAR(static_cast<double>(ours.size()), static_cast<double>(theirs.size()), 1)
         << "one may stand at the threshold";
-    EXPECT_GE(among(ours, theirs, 0.99f), std::ssize(ours) - 1) << "letterbox " << letterbox;
-    EXPECT_GE(among(theirs, ours, 0.99f), std::ssize(theirs) - 1) << "letterbox " << letterbox;
+    const std::string how = fmt::format("letterbox {}, resize {}", letterbox, enum_name(resize));
+    EXPECT_GE(among(ours, theirs, 0.99f), std::ssize(ours) - 1) << how;
+    EXPECT_GE(among(theirs, ours, 0.99f), std::ssize(theirs) - 1) << how;
   }
 }
 
@@ -140,7 +139,7 @@ TEST_F(OnnxRuntime, TheDocumentedProgramTakesNetworksOfOneChannelAndTurnedPhotos
   write_network(true, 1);
   // As a phone writes a photo that was taken upright: lying, and a note of how to turn it.
   const ProgramResult turned =
-      Program(python_program(),
+      Program(python(),
               {"-c",
                "from PIL import Image; photo = Image.open('images/photo.png'); exif = "
                "photo.getexif(); exif[0x0112] = 6; photo.save('images/photo.png', "
@@ -160,13 +159,13 @@ class OtherRuntime : public OnnxRuntime {
  protected:
   /// False: this Python has no such module.
   bool use(const std::string& heading, const std::string& module) {
-    if (Program(python_program(), {"-c", "import " + module}, folder_).wait().code != 0) return false;
+    if (Program(python(), {"-c", "import " + module}, folder_).wait().code != 0) return false;
     std::string program = read_file(folder_ / "detect.py");
     const std::string call = "session.run([\"boxes\", \"scores\"], {\"images\": pixels})",
                       image = "image = Image.open";
     EXPECT_NE(program.find(call), std::string::npos);
     program.replace(program.find(call), call.size(), "boxes_and_scores(pixels)");
-    program.insert(program.find(image), documented_program(heading, "python_program") + '\n');
+    program.insert(program.find(image), documented_program(heading, "python") + '\n');
     write_atomically(folder_ / "detect.py", program);
     write_network(false);
     EXPECT_EQ(run_program({"export", "--weights", "weights.safetensors", "--format", "onnx"}, folder_).code,
@@ -182,14 +181,14 @@ class OtherRuntime : public OnnxRuntime {
 };
 
 TEST_F(OtherRuntime, OpenVinoFindsWhatDetectFinds) {
-  if (!use("OpenVINO", "openvino")) GTEST_SKIP() << python_program() << " has no openvino";
+  if (!use("OpenVINO", "openvino")) GTEST_SKIP() << python() << " has no openvino";
   expect_the_same_objects();
 }
 
 TEST_F(OtherRuntime, NcnnFindsWhatDetectFinds) {
-  if (!use("ncnn", "ncnn, pnnx")) GTEST_SKIP() << python_program() << " has no ncnn and pnnx";
+  if (!use("ncnn", "ncnn, pnnx")) GTEST_SKIP() << python() << " has no ncnn and pnnx";
   // The converter lies beside Python, in its environment.
-  const fs::path beside = fs::path(python_program()).parent_path();
+  const fs::path beside = fs::path(python()).parent_path();
   const ProgramResult converted =
       Program((beside / "pnnx").string(), {"weights.onnx", "inputshape=[1,3,192,192]f32", "fp16=0"}, folder_)
           .wait();
@@ -199,15 +198,15 @@ TEST_F(OtherRuntime, NcnnFindsWhatDetectFinds) {
 
 TEST_F(OtherRuntime, TfLiteFindsWhatDetectFinds) {
   if (!use("TFLite", "onnx2tf, ai_edge_litert.interpreter"))
-    GTEST_SKIP() << python_program() << " has no onnx2tf and ai-edge-litert";
+    GTEST_SKIP() << python() << " has no onnx2tf and ai-edge-litert";
   // The converter would download this to compare with.
-  Program(python_program(),
+  Program(python(),
           {"-c",
            "import numpy; numpy.save('calibration_image_sample_data_20x128x128x3_float32.npy', "
            "numpy.random.rand(20, 128, 128, 3).astype('float32'))"},
           folder_)
       .wait();
-  const fs::path beside = fs::path(python_program()).parent_path();
+  const fs::path beside = fs::path(python()).parent_path();
   const ProgramResult converted =
       Program((beside / "onnx2tf").string(), {"-i", "weights.onnx", "-o", "tflite", "-osd"}, folder_).wait();
   ASSERT_TRUE(fs::exists(folder_ / "tflite/weights_float32.tflite")) << converted.err;
