@@ -112,14 +112,14 @@ TEST_F(Pretrained, SeesInARectangularBatchWhatItSeesInAPaddedSquare) {
 }
 
 TEST_F(SlowPretrained, GivesTheSameInOnnxRuntimeAfterAnExport) {
-  if (std::system("python3 -c 'import onnxruntime, numpy, PIL' >/dev/null 2>&1") != 0)
+  if (std::system((python() + " -c 'import onnxruntime, numpy, PIL' >/dev/null 2>&1").c_str()) != 0)
     GTEST_SKIP() << "onnxruntime is not installed: pip install onnxruntime numpy pillow";
   run({"import", "--cfg", at("yolov3-tiny.cfg"), "--weights", at("yolov3-tiny.weights"), "--names",
        at("coco.names"), "--out", "net.yaml"});
-  const std::string command = "python3 " + (source_dir() / "scripts/check_onnx.py").string() + " --weights " +
-                              (folder_ / "net.safetensors").string() + " --images " + pretrained_.string() +
-                              " --brightnet " + program().string() + " > " + (folder_ / "onnx.txt").string() +
-                              " 2>&1";
+  const std::string command = python() + ' ' + (source_dir() / "scripts/check_onnx.py").string() +
+                              " --weights " + (folder_ / "net.safetensors").string() + " --images " +
+                              pretrained_.string() + " --brightnet " + program().string() + " > " +
+                              (folder_ / "onnx.txt").string() + " 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0) << read_file(folder_ / "onnx.txt");
 }
 
