@@ -159,8 +159,12 @@ struct Line {
   double size = 0;
 };
 
+/// Sets the size of a typeface, where it has another: after each setting the hinter measures the typeface anew.
 void set_size(const Face& face, double size) {
-  FT_Set_Char_Size(face.face, 0, static_cast<FT_F26Dot6>(std::lround(size * 64)), 72, 72);
+  static std::map<FT_Face, FT_F26Dot6> sizes;
+  const auto wanted = static_cast<FT_F26Dot6>(std::lround(size * 64));
+  FT_F26Dot6& current = sizes[face.face];
+  if (current != wanted && FT_Set_Char_Size(face.face, 0, wanted, 72, 72) == 0) current = wanted;
 }
 
 Line set_line(std::string_view words, double height, bool bold) {

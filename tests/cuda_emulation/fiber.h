@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 namespace brightnet::emulation {
@@ -23,7 +24,9 @@ class Fiber {
   static void arrived();
 
  private:
-  ucontext_t context_{};
+  ucontext_t context_{};  ///< where entry() begins
+  jmp_buf left_at_{};
+  bool has_begun_ = false;
   char* mapping_ = nullptr;  ///< with a guard page below the stack
   void* stack_ = nullptr;
   size_t stack_bytes_ = 0;

@@ -291,8 +291,9 @@ void Snapshot::restore() const {
 
 const void* Snapshot::first_difference() const {
   for (const Part& part : parts) {
+    if (std::memcmp(part.bytes.data(), part.at, part.bytes.size()) == 0) continue;
     const auto found = std::mismatch(part.bytes.begin(), part.bytes.end(), part.at);
-    if (found.first != part.bytes.end()) return found.second;
+    return found.second;
   }
   return nullptr;
 }

@@ -78,7 +78,8 @@ RunReport::RunReport(const RunFolder& folder, OutputFiles& files, BestEffort& be
       csv_(open_csv(folder.metrics(), run_, after_epoch)),
       events_(folder.path(), iteration),
       pictures_(rest_of(picture_budget, folder.path())),
-      points_(rest_of(point_budget, folder.path())) {
+      points_(rest_of(point_budget, folder.path())),
+      plotted_(seconds_now()) {
   if (const std::string problem = typeface_problem(run_.classes); !problem.empty()) log::warn("{}", problem);
   standing_.best_epoch = best_epoch;
   if (after_epoch >= 0) best_effort_.attempt("What report.html had before", [this] { read_page(); });

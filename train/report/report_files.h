@@ -46,8 +46,8 @@ class RunReport {
   /// Results of the best weights so far, of this epoch: the pictures of evaluation_pictures.h. `val` outlives
   /// the report.
   void add_best(const Metrics& metrics, const Dataset& val, int epoch, int64_t iteration);
-  /// Draws results.png and report.html from all epochs, and what add_best() has left to draw. Until then they
-  /// are drawn every 20 seconds at most.
+  /// Draws results.png and report.html from all epochs, and what add_best() has left to draw. Before, they are drawn
+  /// every 20 seconds at most, and not in the first 20 seconds.
   void plot();
   /// The same, at the end of the run. `sentences` are its closing words.
   void finish(std::vector<std::string> sentences = {});
@@ -80,7 +80,7 @@ class RunReport {
   /// The page of the run before it was resumed, and the sections of pictures.
   Page before_{"", ""};
   std::vector<Json> train_pictures_, val_pictures_, label_pictures_;
-  double plotted_ = 0;  ///< on the clock of seconds_now()
+  double plotted_;  ///< when, on the clock of seconds_now(); the report's start, where nothing has been drawn
 };
 
 }  // namespace brightnet

@@ -1,6 +1,7 @@
 #include "train/report/verdict_pictures.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <opencv2/imgproc.hpp>
@@ -13,6 +14,8 @@ namespace brightnet {
 namespace {
 
 constexpr int side = 456, spacing = 4, header = 30, margin = 12;
+/// More boxes than these hide the image and each other, as those of a network that has just begun do.
+constexpr size_t most_detections = 50;
 const cv::Scalar paper(255, 255, 255), dark(45, 45, 45), quiet(110, 110, 110);
 
 cv::Scalar verdict_color(Verdict verdict) {
@@ -68,12 +71,24 @@ std::string tag_of(const ScoredBox& box, Verdict verdict, int truth_class,
   }
 }
 
+/// The places in `boxes` of those that are drawn, in their order.
+std::vector<size_t> surest(std::span<const ScoredBox> boxes) {
+  std::vector<size_t> places(boxes.size());
+  std::iota(places.begin(), places.end(), size_t{0});
+  if (boxes.size() <= most_detections) return places;
+  std::stable_sort(places.begin(), places.end(),
+                   [&](size_t a, size_t b) { return boxes[a].score > boxes[b].score; });
+  places.resize(most_detections);
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
 /// Correct ones first, so that what is wrong lies on top and gets the best places for tags.
 std::vector<DrawnBox> verdicts_drawn(const ImageRecord& record, std::span<const ScoredBox> boxes,
                                      const ImageVerdicts& verdicts, const std::vector<std::string>& names,
                                      double scale) {
   std::vector<DrawnBox> right, wrong;
-  for (size_t d = 0; d < boxes.size(); ++d) {
+  for (const size_t d : surest(boxes)) {
     const Verdict verdict = verdicts.detections[d];
     if (boxes[d].class_id < 0 || verdict == Verdict::not_counted) continue;
     const int truth = verdicts.truth_of[d];
@@ -120,8 +135,10 @@ cv::Mat picture_verdicts(const cv::Mat& image, const ImageRecord& record, std::s
   cv::Mat picture(header + left.rows, 2 * side + spacing, CV_8UC3, paper);
   left.copyTo(picture(cv::Rect((side - left.cols) / 2, header, left.cols, left.rows)));
   right.copyTo(picture(cv::Rect(side + spacing + (side - right.cols) / 2, header, right.cols, right.rows)));
-  const std::string words = verdict_words(verdicts);
+  std::string words = verdict_words(verdicts);
   const bool good = words == "all correct";
+  if (boxes.size() > most_detections)
+    words += fmt::format("; the {} surest boxes are drawn", most_detections);
   const double right_width = text_width(words, 9.5, true);
   draw_text(picture, shortened(record.file.filename().string(), picture.cols - right_width - 40, 9.5),
             {2, header / 2.0}, 9.5, dark);

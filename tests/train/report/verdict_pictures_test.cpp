@@ -52,6 +52,24 @@ TEST(VerdictPictures, EachVerdictHasItsColourBesideTheLabels) {
   EXPECT_EQ(colours({cat, dog, {70, 150, 110, 190, 0, 0.8f}}), "correct false ");
 }
 
+TEST(VerdictPictures, OfACrowdOfDetectionsTheSurestAreDrawn) {
+  const cv::Mat image(200, 200, CV_8UC3, cv::Scalar(128, 128, 128));
+  const cv::Vec3b green(30, 160, 90), pink(225, 30, 120);
+  // 60 false alarms in the upper half, and a correct box below that is surer, or less sure, than they are.
+  const auto picture = [&](float score) {
+    std::vector<ScoredBox> boxes;
+    for (int i = 0; i < 60; ++i) boxes.push_back({4.f * i / 2, 10, 4.f * i / 2 + 60, 70, 1, 0.5f});
+    boxes.push_back({20, 140, 60, 180, 0, score});
+    return picture_verdicts(image, record_with({truth(20, 140, 0)}), boxes, {}, {"cat", "dog"});
+  };
+  const auto green_below = [&](const cv::Mat& drawn) {
+    return count(drawn, {drawn.cols / 2, drawn.rows / 2, drawn.cols / 2, drawn.rows / 2}, green);
+  };
+  EXPECT_GT(green_below(picture(0.9f)), 200);
+  EXPECT_EQ(green_below(picture(0.1f)), 0);
+  EXPECT_GT(count(picture(0.1f), {picture(0.1f).cols / 2, 40, picture(0.1f).cols / 2, 200}, pink), 200);
+}
+
 TEST(VerdictPictures, TheErrorsAreCountedInWords) {
   const std::vector<Annotation> truths{truth(0, 0, 0), truth(100, 0, 1), truth(0, 100, 0)};
   const auto words = [&](const std::vector<ScoredBox>& boxes) {
