@@ -57,7 +57,7 @@ BRIGHTNET_PUBLIC void export_safetensors(const Weights& weights, const std::file
 BRIGHTNET_PUBLIC std::vector<std::string> darknet_numbers();
 
 /// Writes FOLDER/NAME.cfg, .weights and .names. Without `numbers`, those of weights that were imported from darknet are kept,
-/// others are scaled. Throws InputError for layers that darknet does not have.
+/// others are scaled. Scales of int8 are lost, which is warned of. Throws InputError for layers that darknet does not have.
 BRIGHTNET_PUBLIC void export_darknet(const Weights& weights, const std::filesystem::path& folder,
                                      const std::string& name, const std::string& numbers = "");
 

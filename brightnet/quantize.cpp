@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +14,7 @@
 #include "core/progress_line.h"
 #include "core/text.h"
 #include "core/threads.h"
+#include "data/formats/recognize.h"
 #include "detect/quantization/calibrate.h"
 #include "detect/quantization/sensitivity.h"
 #include "kernels/device/device.h"
@@ -100,6 +102,29 @@ std::string sensitivity_text(const Sensitivity& sensitivity) {
   return text;
 }
 
+/// The run whose training images calibrate. Of a folder of images the pixels are all that is needed.
+RunConfig run_to_calibrate_on(const NamedRun& named, const QuantizationOptions& options, bool measures) {
+  const std::optional<RecognizedData> images = recognize_images(options.data);
+  if (images && measures && images->options.format == &unlabelled_format()) {
+    throw InputError(
+        "these images have no labels, by which AP is measured", options.data,
+        "Give the data set that the network was trained on, or leave out --max-loss: calibration "
+        "needs no labels.");
+  }
+  if (!images || measures) {
+    named.say_data();
+    return named.load();
+  }
+  log::info("Data: {}", images->text());
+  Overrides overrides(options.settings);
+  DataOptions& folder = overrides.data.emplace();  // of a format that data.format knows, until it is read
+  folder.root = images->options.root;
+  folder.train = images->options.train;
+  RunConfig config = load_run_config("", overrides);
+  config.data.format = &unlabelled_format();
+  return config;
+}
+
 /// What training sees; `count` of them will be looked at.
 Dataset images_to_calibrate_on(const RunConfig& config, const TrainedModel& trained, int count) {
   const auto tiles = trained.training.find("tiles");
@@ -111,8 +136,9 @@ Dataset images_to_calibrate_on(const RunConfig& config, const TrainedModel& trai
   }
   Dataset images = training_images(config, read_split(config, Split::train));
   const std::ptrdiff_t all = std::ssize(images.images);
-  log::info("Calibrating on {} of {} {}", std::min<std::ptrdiff_t>(count, all), all,
-            config.data.tiles ? "tiles of the training images" : "training images");
+  log::info("Calibrating on {} of {} {}{}", std::min<std::ptrdiff_t>(count, all), all,
+            config.data.tiles ? "tiles of the " : "",
+            config.data.format == &unlabelled_format() ? "images" : "training images");
   return images;
 }
 
@@ -130,8 +156,8 @@ QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& opt
   const bool measures = options.max_loss >= 0;
   if (measures) open_device("cpu", Precision::int8);  // refuses before the work
   const NamedRun named(configuration_at(options.data, options.settings), measures);
-  named.say_data();
-  const Dataset images = images_to_calibrate_on(named.load(), trained, options.images);
+  const RunConfig config = run_to_calibrate_on(named, options, measures);
+  const Dataset images = images_to_calibrate_on(config, trained, options.images);
   const CalibrationInputs inputs(images, options.images, trained.fit(), std::min(compute_threads(), 8));
   ProgressLine line(10);
   Calibration calibration = calibrate(trained, inputs,

@@ -11,10 +11,11 @@
 namespace brightnet {
 
 struct QuantizationOptions {
-  /// As in dataset.h; images of its split `train` calibrate, and AP is measured on `val`.
+  /// As in dataset.h; images of its split `train` calibrate, and AP is measured on `val`. Without `max_loss` also a folder of
+  /// images without labels, of which all calibrate, its subfolders' too.
   std::string data = {};
   std::vector<std::string> settings = {};  ///< of a configuration: "loader.workers=4"
-  int images = 128;                        ///< of the training images, evenly spread
+  int images = 128;                        ///< of those images, evenly spread
   /// AP points, hundredths of AP, that may be lost; layers stay in floating point until no more are. Negative: AP is not
   /// measured, and every convolution is quantised that does not predict.
   double max_loss = -1;

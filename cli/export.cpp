@@ -181,7 +181,7 @@ int export_network(ExportArguments arguments) {
   if (!arguments.int8) refuse_options(arguments.int8_only, "--int8");
   if (arguments.int8 && arguments.quantization.data.empty()) {
     throw InputError("--int8 needs images to calibrate on", "--int8",
-                     "Give --data: what the network was trained on.");
+                     "Give --data: what the network was trained on, or a folder of such images.");
   }
   if (arguments.half && arguments.format != "safetensors") refuse_options({"--half"}, "--format safetensors");
   arguments.weights.weights = weights_file(arguments.weights.weights);
@@ -203,12 +203,17 @@ std::vector<CLI::Option*> add_int8(CLI::App& command, ExportArguments& arguments
   command.add_flag("--int8", arguments.int8,
                    "quantise to 8 bits, calibrated on images of --data; for onnx or safetensors");
   take_data(command, how.data);
-  std::vector<CLI::Option*> options{command.get_option("--data")};
-  options.push_back(command
-                        .add_option("--calibration-images", how.images,
-                                    "with --int8: training images to calibrate on (default: 128)")
-                        ->type_name("N")
-                        ->check(at_least(1)));
+  CLI::Option* const data = command.get_option("--data");
+  data->description("with --int8: " + data->get_description() +
+                    "; without --max-loss also a folder of images alone, its subfolders included");
+  std::vector<CLI::Option*> options{data};
+  options.push_back(
+      command
+          .add_option(
+              "--calibration-images", how.images,
+              "with --int8: images to calibrate on, evenly spread over the training images or the folder (default: 128)")
+          ->type_name("N")
+          ->check(at_least(1)));
   options.push_back(
       command
           .add_option(

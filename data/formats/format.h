@@ -51,6 +51,9 @@ std::vector<std::string> dataset_format_names();
 /// Their names in a sentence: "yolo, voc or coco".
 std::string dataset_formats_listed();
 
+/// The images of a folder, whose labels are not read. None of dataset_formats(): nothing is trained on it.
+const DatasetFormat& unlabelled_format();
+
 /// Writes the parts in the data set's format, without the images: their paths there are absolute, or the
 /// names by which the format finds them below data.root. Throws InputError when a file cannot be written.
 void write_parts(const DataOptions& options, const std::vector<DataPart>& parts);

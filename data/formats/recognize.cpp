@@ -10,8 +10,10 @@
 #include "core/text.h"
 #include "data/formats/classes.h"
 #include "data/formats/data_yaml.h"
+#include "data/formats/folder.h"
 #include "data/formats/layout.h"
 #include "data/formats/places.h"
+#include "data/formats/yolo.h"
 
 namespace brightnet {
 namespace {
@@ -133,6 +135,27 @@ RecognizedData recognize_data(const std::string& place) {
     data.what += " in a folder";
   } else if (!recognize_format(whole, data)) {
     refuse(place);
+  }
+  data.place = place;
+  return data;
+}
+
+std::optional<RecognizedData> recognize_images(const std::string& place) {
+  if (!is_folder(place)) return std::nullopt;
+  const fs::path whole = clean(place);
+  if (!yaml_of_folder(whole).empty()) return std::nullopt;
+  RecognizedData data;
+  if (!recognize_format(whole, data)) {
+    if (images_below(whole).empty()) {
+      throw InputError("this folder has no images and is no data set", place,
+                       "Its subfolders were looked into too. Give a folder of images, or a data set.");
+    }
+    data.options.format = &unlabelled_format();
+    data.options.root = whole.string();
+    data.options.train = ".";
+    data.what = "a folder of images without labels";
+  } else if (data.options.format->open != open_yolo || data.options.train != "." || !any_image(whole)) {
+    return std::nullopt;
   }
   data.place = place;
   return data;

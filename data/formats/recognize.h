@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "data/formats/read.h"
@@ -24,6 +25,11 @@ struct RecognizedData {
 /// a data.yaml, or the places of train, val and test, separated by commas. Throws InputError, with what was looked
 /// for, when it is none of these.
 RecognizedData recognize_data(const std::string& place);
+
+/// The images of a folder and its subfolders, for what needs no labels: of unlabelled_format() where no data set is
+/// recognized, or of YOLO's where all of them are its training images. nullopt for other places, which are
+/// recognize_data()'s. Throws InputError for a folder with neither images nor a data set.
+std::optional<RecognizedData> recognize_images(const std::string& place);
 
 /// Whether this names data rather than a run's configuration: a folder, or a file that describes data.
 bool is_data(const std::filesystem::path& place);

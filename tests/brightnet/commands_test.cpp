@@ -12,6 +12,7 @@
 #include "brightnet/quantize.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "kernels/cpu/quantized_convolution.h"
 #include "tests/logged.h"
 #include "tests/train/small_weights.h"
 
@@ -181,6 +182,36 @@ TEST_F(Commands, QuantisationLooksAtWhatTrainingSaw) {
   EXPECT_NE(on_tiles.find("Calibrating on 5 of 60 tiles"), std::string::npos) << on_tiles;
   EXPECT_EQ(on_tiles.find("whole pictures: give"), std::string::npos) << on_tiles;
   EXPECT_NE(without.find("trained on tiles of larger pictures (32,0.2)"), std::string::npos) << without;
+}
+
+TEST_F(Commands, QuantisationTakesAFolderOfImagesWithoutLabels) {
+  const Weights weights = Weights::open(write_small_weights(run_));
+  const fs::path photos = run_.folder() / "photos";
+  const auto quantized = [&](const QuantizationOptions& how) {
+    const Logged logged;
+    try {
+      EXPECT_FALSE(quantize(weights, how).weights.trained().model.quantization.empty());
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return logged.text();
+  };
+  const auto said_of = [&](const QuantizationOptions& how, const std::string& words) {
+    const std::string said = quantized(how);
+    EXPECT_NE(said.find(words), std::string::npos) << said;
+  };
+  fs::create_directories(photos);
+  said_of({.data = photos}, "photos: this folder has no images");
+  fs::copy(run_.folder() / "data/images/train", photos);
+  fs::copy(run_.folder() / "data/images/val", photos / "more");
+  said_of({.data = photos}, "Calibrating on 16 of 16 images");
+  said_of({.data = photos, .images = 5}, "Calibrating on 5 of 16 images");
+  said_of({.data = photos, .settings = {"data.tiles={size: 32, overlap: 0}"}},
+          "Calibrating on 80 of 80 tiles of the images");
+  said_of({.data = run_.folder() / "data/images/train"}, "Calibrating on 12 of 12 images");
+  if (cpu::has_int8_products()) said_of({.data = photos, .max_loss = 1}, "these images have no labels");
+  write_atomically(photos / "broken.jpg", std::string("no picture"));
+  said_of({.data = photos}, "broken.jpg");
 }
 
 TEST_F(Commands, QuantisationRefusesToLookAtNoImage) {

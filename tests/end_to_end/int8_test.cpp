@@ -58,6 +58,27 @@ TEST_F(Int8, IsWrittenBesideTheWeightsFromOneCalibration) {
                  "quantised already");
 }
 
+TEST_F(Int8, IsCalibratedOnAFolderOfPhotos) {
+  fs::copy(run_.folder() / "data/images/val", run_.folder() / "photos");
+  const ProgramResult made = run_export({"--format", "safetensors", "--int8", "--data", "photos"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_NE((made.out + made.err).find("Calibrating on 4 of 4 images"), std::string::npos) << made.err;
+  EXPECT_TRUE(fs::exists(run_.folder() / "weights_int8.safetensors"));
+}
+
+TEST_F(Int8, WhatDarknetsFilesLoseOfItIsSaid) {
+  const auto said = [&](const char* weights) {
+    const ProgramResult made =
+        run({"export", "--weights", weights, "--format", "darknet", "--out", "dk", "--force"});
+    EXPECT_EQ(made.code, 0) << made.err;
+    return made.out + made.err;
+  };
+  ASSERT_EQ(run_export({"--format", "safetensors", "--int8", "--data", "data.yaml"}).code, 0);
+  const std::string quantised = said("weights_int8.safetensors"), plain = said("weights.safetensors");
+  EXPECT_NE(quantised.find("cannot hold these weights' scales of int8"), std::string::npos) << quantised;
+  EXPECT_EQ(plain.find("int8"), std::string::npos) << plain;
+}
+
 TEST_F(Int8, IsCalledByTheWholeNameOfTheWeights) {
   fs::copy(run_.folder() / "weights.safetensors", run_.folder() / "net.v2.safetensors");
   const ProgramResult made = run({"export", "--weights", "net.v2.safetensors", "--format", "safetensors",

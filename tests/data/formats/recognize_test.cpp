@@ -374,5 +374,35 @@ TEST_F(Recognize, WhatIsNothingIsRefusedWithWhatWasLookedFor) {
   EXPECT_TRUE(contains(refusal("a,b,c,d"), "--data has 4 places"));
 }
 
+TEST_F(Recognize, ImagesOfAFolderAreTakenWithoutLabelsWhereNoDataSetIs) {
+  const auto images_in = [&](const std::string& place) -> size_t {
+    auto data = recognize_images((data_.root() / place).string());
+    if (!data) return 0;
+    data->options.format = &unlabelled_format();
+    const Dataset dataset = read_dataset(data->options, Split::train);
+    EXPECT_TRUE(dataset.problems.empty()) << place;
+    return dataset.images.size();
+  };
+  data_.image("photos/a.jpg");
+  data_.image("photos/day/b.jpg");
+  data_.text("photos/day/notes.txt", "of that day\n");
+  EXPECT_EQ(images_in("photos"), 2u);
+  EXPECT_EQ(recognize_images((data_.root() / "photos").string())->options.format, &unlabelled_format());
+  divided("mine/");
+  data_.text("mine/labels/train/train.txt", "no label\n");
+  EXPECT_EQ(images_in("mine/images/train"), 1u) << "without the names of its classes, and with any labels";
+  EXPECT_EQ(images_in("mine"), 0u) << "a data set";
+  EXPECT_EQ(images_in("mine/images/train/train.jpg"), 0u);
+  EXPECT_EQ(images_in("nowhere"), 0u);
+  EXPECT_EQ(images_in(""), 2u + 2u) << "a folder of all of them";
+  data_.text("empty/notes.md", "none\n");
+  try {
+    recognize_images((data_.root() / "empty").string());
+    ADD_FAILURE() << "it has no image";
+  } catch (const InputError& e) {
+    EXPECT_TRUE(contains(e.what(), "empty: this folder has no images")) << e.what();
+  }
+}
+
 }  // namespace
 }  // namespace brightnet
