@@ -156,9 +156,8 @@ TEST_F(DetectCommand, PrintsTheScoresOnRequest) {
     EXPECT_EQ(result.code, 0) << result.err;
     return result.out;
   };
-  const std::regex score(R"([( ]0\.\d\d[) ])");
   const std::string without = lines({}), with = lines({"--scores"});
-  EXPECT_FALSE(std::regex_search(without, score)) << without;
+  EXPECT_EQ(without.find("(0."), std::string::npos) << without;
   const std::regex image(R"(\.jpg: (2 \w+ \(0\.\d\d 0\.\d\d\)|1 \w+ \(0\.\d\d\), 1 \w+ \(0\.\d\d\)), )");
   EXPECT_EQ(std::distance(std::sregex_iterator(with.begin(), with.end(), image), {}), 3) << with;
 }
