@@ -5,10 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "brightnet/benchmark.h"
 #include "brightnet/data.h"
 #include "brightnet/memory.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "tests/train/small_run.h"
@@ -129,6 +131,29 @@ TEST(OptionsOf, MemoryAreThoseOfThePlan) {
                          .device_memory = "1GiB"})
                 .json);
   set_log_sink({});
+}
+
+TEST(OptionsOf, BenchTrafficAreThoseOfTheCount) {
+  const brightnet::testing::SmallRun run(2, 2);
+  const std::string model = (run.folder() / "model.yaml").string();
+  BenchmarkOptions options{.model = model,
+                           .precision = "bf16",
+                           .batch = 3,
+                           .height = 32,
+                           .width = 96,
+                           .classes = 7,
+                           .card = "1.5,200"};
+  std::string counted;
+  try {
+    counted = count_step(options).json;
+  } catch (const DeviceError&) {
+    GTEST_SKIP() << "this build has no CUDA";
+  }
+  EXPECT_EQ(printed_by({"bench", model, "--traffic", "--precision", "bf16", "--batch", "3", "--size", "32x96",
+                        "--classes", "7", "--card", "1.5,200", "--json", "-"}),
+            counted);
+  options.card = "h200";
+  EXPECT_NE(count_step(options).json, counted);
 }
 
 TEST(CommandLine, SeveralAssignmentsAfterSetAreAnOptionEach) {

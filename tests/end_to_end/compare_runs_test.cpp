@@ -1,4 +1,6 @@
 // brightnet compare, on runs of the program itself.
+#include <regex>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/end_to_end/program.h"
@@ -11,19 +13,19 @@ namespace fs = std::filesystem;
 
 TEST(CompareRuns, PutsThemSideBySideAndReplacesNoPictureUnasked) {
   const SmallRun run;
-  const auto train = [&](const std::string& out, const std::string& rate) {
-    return run_program(
-        with_settings({"train", "run.yaml", "--out", out}, SmallRun::short_run({"optimizer.rate=" + rate})),
-        run.folder());
+  const auto train = [&](std::vector<std::string> more, const std::string& rate) {
+    more.insert(more.begin(), {"train", "run.yaml", "--out"});
+    return run_program(with_settings(more, SmallRun::short_run({"optimizer.rate=" + rate})), run.folder());
   };
-  ASSERT_EQ(train("a", "0.02").code, 0);
-  ASSERT_EQ(train("b", "0.01").code, 0);
+  ASSERT_EQ(train({"a"}, "0.02").code, 0);
+  ASSERT_EQ(train({"b", "--no-graph"}, "0.01").code, 0);
   fs::remove_all(run.folder() / "b/state");
   const std::vector<std::string> words{"compare", "a", "b/", "--json", "all.json"};
   const ProgramResult compared = run_program(words, run.folder());
   ASSERT_EQ(compared.code, 0) << compared.err;
   for (const char* part : {"optimizer.rate", "0.02", "0.01", "images/s", "b/state/state.safetensors"})
     EXPECT_NE(compared.out.find(part), std::string::npos) << "'" << part << "' is not in: " << compared.out;
+  EXPECT_TRUE(std::regex_search(compared.out, std::regex("train\\.graph +true +false"))) << compared.out;
   EXPECT_EQ(compared.out.find("train.epochs"), std::string::npos) << compared.out;
   const auto json = nlohmann::json::parse(read_file(run.folder() / "all.json"));
   ASSERT_EQ(json.at("runs").size(), 2u);
@@ -32,6 +34,10 @@ TEST(CompareRuns, PutsThemSideBySideAndReplacesNoPictureUnasked) {
   EXPECT_GT(json.at("runs")[0].at("seconds"), 0);
   const std::string picture = read_file(run.folder() / "compare.png");
   EXPECT_GT(picture.size(), 1000u);
+  const std::string axis = "minutes of training";
+  EXPECT_EQ(read_file(run.folder() / "compare.html").find(axis), std::string::npos);
+  ASSERT_EQ(run_program({"compare", "a", "--over", "minutes", "--out", "m.html"}, run.folder()).code, 0);
+  EXPECT_NE(read_file(run.folder() / "m.html").find(axis), std::string::npos);
 
   fs::create_directories(run.folder() / "detect");
   std::vector<std::string> more = words;

@@ -1,5 +1,7 @@
 // `brightnet detect` as a user runs it: every kind of source and output together, and what it refuses.
 #include <fstream>
+#include <regex>
+#include <set>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -119,6 +121,65 @@ TEST_F(DetectCommand, LooksForSomeClassesOnly) {
   }
   expect_refusal("data/images/val", {"--classes", "sqare"}, "'square'");
   expect_refusal("data/images/val", {"--classes", "0,9"}, "no class 9");
+}
+
+// Its weights find each box as both classes.
+TEST_F(DetectCommand, ClassAgnosticKeepsOneClassOfBoxesThatOverlap) {
+  const auto found = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"--json", "-"};
+    words.insert(words.end(), more.begin(), more.end());
+    const ProgramResult result = detect("data/images/val", words);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return Json::parse(result.out);
+  };
+  const auto places = [](const Json& image) {
+    std::set<std::vector<float>> boxes;
+    for (const Json& detection : image["detections"])
+      boxes.insert(detection["box"].get<std::vector<float>>());
+    return boxes;
+  };
+  const Json by_class = found({}), agnostic = found({"--class-agnostic"});
+  ASSERT_EQ(by_class.size(), 3u);
+  ASSERT_EQ(agnostic.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_GT(by_class[i]["detections"].size(), places(by_class[i]).size());
+    EXPECT_GT(agnostic[i]["detections"].size(), 0u);
+    EXPECT_EQ(agnostic[i]["detections"].size(), places(agnostic[i]).size());
+  }
+}
+
+TEST_F(DetectCommand, PrintsTheScoresOnRequest) {
+  const auto lines = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"--no-save", "--max-det", "2"};
+    words.insert(words.end(), more.begin(), more.end());
+    const ProgramResult result = detect("data/images/val", words);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.out;
+  };
+  const std::string without = lines({}), with = lines({"--scores"});
+  EXPECT_EQ(without.find("(0."), std::string::npos) << without;
+  const std::regex image(R"(\.jpg: (2 \w+ \(0\.\d\d 0\.\d\d\)|1 \w+ \(0\.\d\d\), 1 \w+ \(0\.\d\d\)), )");
+  EXPECT_EQ(std::distance(std::sregex_iterator(with.begin(), with.end(), image), {}), 3) << with;
+}
+
+TEST_F(DetectCommand, DrawsBoxesInTheStyleAskedFor) {
+  const cv::Mat plain(240, 240, CV_8UC3, cv::Scalar(90, 90, 90));
+  cv::imwrite((run_.folder() / "plain.png").string(), plain);
+  const auto drawn = [&](const std::string& folder, const std::vector<std::string>& style) {
+    std::vector<std::string> words{"--out", folder, "--max-det", "1"};
+    words.insert(words.end(), style.begin(), style.end());
+    const ProgramResult result = detect("plain.png", words);
+    EXPECT_EQ(result.code, 0) << result.err;
+    const cv::Mat picture = cv::imread((run_.folder() / folder / "plain.png").string());
+    if (picture.size() != plain.size()) return 0;
+    cv::Mat difference;
+    cv::absdiff(picture, plain, difference);
+    return cv::countNonZero(difference.reshape(1));
+  };
+  const int thin = drawn("thin", {"--line-width", "1", "--hide-labels"});
+  EXPECT_GT(thin, 0);
+  EXPECT_GT(drawn("thick", {"--line-width", "6", "--hide-labels"}), 2 * thin);
+  EXPECT_GT(drawn("named", {"--line-width", "1"}), thin);
 }
 
 TEST_F(DetectCommand, SkipsWhatDoesNotDecode) {

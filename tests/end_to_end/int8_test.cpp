@@ -79,11 +79,12 @@ TEST_F(Int8, WhatDarknetsFilesLoseOfItIsSaid) {
   EXPECT_EQ(plain.find("int8"), std::string::npos) << plain;
 }
 
-TEST_F(Int8, IsCalledByTheWholeNameOfTheWeights) {
+TEST_F(Int8, IsCalledByTheWholeNameOfTheWeightsAndCalibratedOnAsManyImagesAsAskedFor) {
   fs::copy(run_.folder() / "weights.safetensors", run_.folder() / "net.v2.safetensors");
   const ProgramResult made = run({"export", "--weights", "net.v2.safetensors", "--format", "safetensors",
-                                  "--int8", "--data", "data.yaml"});
+                                  "--int8", "--data", "data.yaml", "--calibration-images", "3"});
   ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_NE(made.err.find("Calibrating on 3 of 6 training images"), std::string::npos) << made.err;
   EXPECT_TRUE(fs::exists(run_.folder() / "net.v2_int8.safetensors"));
 }
 
