@@ -8,11 +8,11 @@ if(failed)
   message(FATAL_ERROR "${PROGRAM} does not list its tests: ${failed}\n${listed}")
 endif()
 
+string(REGEX REPLACE " *#[^\n]*" "" listed "${listed}")  # types and parameters: a '[' in them would join lines
 string(REPLACE ";" "\\;" listed "${listed}")
 string(REPLACE "\n" ";" lines "${listed}")
 set(suites)
 foreach(line IN LISTS lines)
-  string(REGEX REPLACE " *#.*" "" line "${line}")  # what it says of parameters
   if(line MATCHES "^  (.+)$")
     list(APPEND cases_of_${suite} "${suite}${CMAKE_MATCH_1}")
   elseif(line MATCHES "^([^ ]+\\.)$")

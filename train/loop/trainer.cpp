@@ -65,6 +65,7 @@ TrainingEnd Trainer::run(const std::stop_token& stop) {
     return train(stop);
   } catch (...) {
     abandon_sums();
+    observers_.tell(&TrainingObserver::run_failed, {});
     throw;
   }
 }

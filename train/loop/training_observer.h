@@ -101,6 +101,9 @@ struct RunEnded {
   TrainingEnd end = TrainingEnd::finished;
 };
 
+/// An error ends the run, perhaps before it began; what is saved is what was saved before.
+struct RunFailed {};
+
 class TrainingObserver {
  public:
   virtual ~TrainingObserver() = default;
@@ -117,6 +120,7 @@ class TrainingObserver {
   virtual void epoch_ended(const EpochEnded&) {}
   virtual void best_found(const BestFound&) {}
   virtual void run_ended(const RunEnded&) {}
+  virtual void run_failed(const RunFailed&) {}
 };
 
 /// The observers of a run. One that throws is reported once and told nothing any more, and the run goes on.

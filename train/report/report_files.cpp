@@ -137,6 +137,7 @@ void RunReport::picture_batch(const Batch& batch, int64_t number) {
 }
 
 void RunReport::add_epoch(const EpochSummary& summary) {
+  all_is_drawn_ = false;
   best_effort_.attempt("A row of metrics.csv and TensorBoard", [&] { write_row(summary); });
   if (plot_due()) plot();
 }
@@ -192,7 +193,7 @@ void RunReport::add_best(const Metrics& metrics, const Dataset& val, int epoch, 
   best_ = metrics;
   standing_.best = &*best_;
   val_ = &val;
-  best_is_drawn_ = false;
+  best_is_drawn_ = all_is_drawn_ = false;
   if (pictures_.next(largest_picture)) {
     best_effort_.attempt("A picture in TensorBoard", [&] {
       if (const cv::Mat sheet = picture_worst(val, metrics, 0); !sheet.empty())
@@ -243,7 +244,12 @@ void RunReport::plot() {
                   plot_panels(results_panels(csv_.for_drawing()), "epoch", standing_.best_epoch));
   });
   best_effort_.attempt("The report page (report.html)", [this] { write_page(); });
+  all_is_drawn_ = true;
   plotted_ = seconds_now();
+}
+
+void RunReport::plot_rest() {
+  if (!all_is_drawn_) plot();
 }
 
 void RunReport::write_page() {

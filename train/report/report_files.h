@@ -49,7 +49,9 @@ class RunReport {
   /// Draws results.png and report.html from all epochs, and what add_best() has left to draw. Before, they are drawn
   /// every 20 seconds at most, and not in the first 20 seconds.
   void plot();
-  /// The same, at the end of the run. `sentences` are its closing words.
+  /// plot(), where an epoch or better results have come since.
+  void plot_rest();
+  /// plot() at the end of the run. `sentences` are its closing words.
   void finish(std::vector<std::string> sentences = {});
 
  private:
@@ -76,7 +78,7 @@ class RunReport {
   RunStanding standing_;
   std::optional<Metrics> best_;
   const Dataset* val_ = nullptr;
-  bool best_is_drawn_ = true;
+  bool best_is_drawn_ = true, all_is_drawn_ = true;
   /// The page of the run before it was resumed, and the sections of pictures.
   Page before_{"", ""};
   std::vector<Json> train_pictures_, val_pictures_, label_pictures_;

@@ -1,5 +1,6 @@
 #include "train/report/report_observer.h"
 
+#include "core/error.h"
 #include "train/report/description.h"
 
 namespace brightnet {
@@ -72,6 +73,17 @@ void ReportObserver::run_ended(const RunEnded& event) {
   } else {
     report_->finish();
   }
+}
+
+/// An error in a run's first seconds would leave its epochs without a report.
+void ReportObserver::run_failed(const RunFailed&) {
+  if (!report_) return;
+  try {
+    if (setup_.files.guard) setup_.files.guard();
+  } catch (const Error&) {  // the folder is another run's now, which may be the error itself
+    return;
+  }
+  report_->plot_rest();
 }
 
 void ReportObserver::add_closing_words(const std::vector<std::string>& sentences) {

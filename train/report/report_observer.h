@@ -26,6 +26,7 @@ class ReportObserver : public TrainingObserver {
   void epoch_ended(const EpochEnded& event) override;
   void best_found(const BestFound& event) override;
   void run_ended(const RunEnded& event) override;
+  void run_failed(const RunFailed& event) override;
 
   /// Puts a finished run's closing words into its report.
   void add_closing_words(const std::vector<std::string>& sentences);

@@ -1,7 +1,6 @@
 #include "train/report/verdict_pictures.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 #include <opencv2/imgproc.hpp>
@@ -71,11 +70,18 @@ std::string tag_of(const ScoredBox& box, Verdict verdict, int truth_class,
   }
 }
 
-/// The places in `boxes` of those that are drawn, in their order.
-std::vector<size_t> surest(std::span<const ScoredBox> boxes) {
-  std::vector<size_t> places(boxes.size());
-  std::iota(places.begin(), places.end(), size_t{0});
-  if (boxes.size() <= most_detections) return places;
+/// The places in `boxes` of those that have a verdict.
+std::vector<size_t> judged_places(std::span<const ScoredBox> boxes, const ImageVerdicts& verdicts) {
+  std::vector<size_t> places;
+  for (size_t d = 0; d < boxes.size(); ++d) {
+    if (boxes[d].class_id >= 0 && verdicts.detections[d] != Verdict::not_counted) places.push_back(d);
+  }
+  return places;
+}
+
+/// Of these places those that are drawn, in their order.
+std::vector<size_t> surest(std::vector<size_t> places, std::span<const ScoredBox> boxes) {
+  if (places.size() <= most_detections) return places;
   std::stable_sort(places.begin(), places.end(),
                    [&](size_t a, size_t b) { return boxes[a].score > boxes[b].score; });
   places.resize(most_detections);
@@ -88,9 +94,8 @@ std::vector<DrawnBox> verdicts_drawn(const ImageRecord& record, std::span<const 
                                      const ImageVerdicts& verdicts, const std::vector<std::string>& names,
                                      double scale) {
   std::vector<DrawnBox> right, wrong;
-  for (const size_t d : surest(boxes)) {
+  for (const size_t d : surest(judged_places(boxes, verdicts), boxes)) {
     const Verdict verdict = verdicts.detections[d];
-    if (boxes[d].class_id < 0 || verdict == Verdict::not_counted) continue;
     const int truth = verdicts.truth_of[d];
     const int truth_class = truth < 0 ? -1 : record.annotations[truth].class_id;
     const bool good = verdict == Verdict::correct;
@@ -137,7 +142,7 @@ cv::Mat picture_verdicts(const cv::Mat& image, const ImageRecord& record, std::s
   right.copyTo(picture(cv::Rect(side + spacing + (side - right.cols) / 2, header, right.cols, right.rows)));
   std::string words = verdict_words(verdicts);
   const bool good = words == "all correct";
-  if (boxes.size() > most_detections)
+  if (judged_places(boxes, verdicts).size() > most_detections)
     words += fmt::format("; the {} surest boxes are drawn", most_detections);
   const double right_width = text_width(words, 9.5, true);
   draw_text(picture, shortened(record.file.filename().string(), picture.cols - right_width - 40, 9.5),

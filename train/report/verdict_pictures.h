@@ -16,7 +16,8 @@ namespace brightnet {
 std::string verdict_words(const ImageVerdicts& verdicts);
 
 /// One image of a data set, twice and side by side below its file's name: the labels left, the detections of
-/// at least the confidence threshold and the missed objects right. `image` is RGB, as read_image() gives it.
+/// at least the confidence threshold (of more than 50 the surest) and the missed objects right. `image` is RGB, as
+/// read_image() gives it.
 cv::Mat picture_verdicts(const cv::Mat& image, const ImageRecord& record, std::span<const ScoredBox> boxes,
                          const VerdictOptions& options, const std::vector<std::string>& names);
 

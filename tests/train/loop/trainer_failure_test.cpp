@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/cpu_backend.h"
+#include "tests/logged.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_training.h"
 #include "train/distributed/solo.h"
@@ -48,6 +49,39 @@ TEST(Trainer, GivesUpTheSumsThatWereStartedWhenAStepFails) {
       EXPECT_EQ(trainer.run(), TrainingEnd::finished);
     }
     EXPECT_EQ(collectives.abandoned, losses == 4 ? 1 : 0);
+  }
+}
+
+/// After this epoch the run's folder is another run's.
+struct Taker : TrainingObserver {
+  Taker(OutputFiles& files_, int64_t epoch_) : files(files_), epoch(epoch_) {}
+  std::string name() const override { return "Another run"; }
+  void epoch_ended(const EpochEnded& event) override {
+    if (event.status.epoch == epoch) files.guard = [] { throw InputError("it is another run's"); };
+  }
+  OutputFiles& files;
+  int64_t epoch;
+};
+
+// Reports are drawn every 20 seconds, and here the run ends before.
+TEST(Trainer, LeavesAReportOfTheEpochsBeforeAnErrorUnlessTheFolderIsAnothers) {
+  SmallRun run;
+  for (const bool taken : {false, true}) {
+    SmallTraining training(run.load({"train.epochs=1000"}), run.folder() / (taken ? "taken" : "own"), false,
+                           std::make_unique<FailingBackend>(100));
+    Taker taker(training.files, taken ? 2 : 0);
+    training.observers_besides = {&taker};
+    Trainer trainer = training.make();
+    const Logged logged;
+    if (taken) {
+      EXPECT_THROW(trainer.run(), InputError);
+    } else {
+      EXPECT_THROW(trainer.run(), FailingBackend::Down);
+    }
+    EXPECT_GE(read_metrics_csv(training.folder.metrics()).rows.size(), 1u);
+    EXPECT_NE(fs::exists(training.folder.file("report.html")), taken);
+    EXPECT_NE(fs::exists(training.folder.file("results.png")), taken);
+    EXPECT_EQ(logged.text().find("The report page"), std::string::npos) << logged.text();
   }
 }
 

@@ -81,6 +81,25 @@ TEST(RunReport, DrawsTheBestAtItsEndAndItsPageOutlivesAResume) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
 }
 
+TEST(RunReport, OfAShortRunItIsDrawnWhenAskedForAndOnlyForNews) {
+  Report run;
+  RunReport report(run.folder, run.files, run.best_effort, of_bolts(), -1, 0, 0);
+  const auto is_drawn = [&] {
+    const bool drawn =
+        fs::exists(run.folder.file("results.png")) && fs::exists(run.folder.file("report.html"));
+    fs::remove(run.folder.file("results.png"));
+    return drawn;
+  };
+  report.plot_rest();
+  EXPECT_FALSE(is_drawn()) << "without an epoch";
+  report.add_epoch({.epoch = 1});
+  EXPECT_FALSE(is_drawn()) << "in the first 20 seconds";
+  report.plot_rest();
+  EXPECT_TRUE(is_drawn());
+  report.plot_rest();
+  EXPECT_FALSE(is_drawn()) << "a second time";
+}
+
 /// Curves of so many rows are drawn with fewer of them.
 TEST(RunReport, ThePageOfALongRunHasTheTimeOfEveryEpoch) {
   Report run;

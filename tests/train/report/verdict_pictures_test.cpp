@@ -70,6 +70,22 @@ TEST(VerdictPictures, OfACrowdOfDetectionsTheSurestAreDrawn) {
   EXPECT_GT(count(picture(0.1f), {picture(0.1f).cols / 2, 40, picture(0.1f).cols / 2, 200}, pink), 200);
 }
 
+TEST(VerdictPictures, WhatACrowdHoldsIsNoneOfTheSurest) {
+  const cv::Mat image(200, 200, CV_8UC3, cv::Scalar(128, 128, 128));
+  Annotation crowd{0, 0, 190, 80, 1, true, false, 15200};
+  std::vector<ScoredBox> boxes;
+  for (int i = 0; i < 60; ++i) boxes.push_back({2.f * i, 10, 2.f * i + 60, 70, 1, 0.9f});
+  boxes.push_back({20, 140, 60, 180, 0, 0.5f});
+  const cv::Mat picture =
+      picture_verdicts(image, record_with({truth(20, 140, 0), crowd}), boxes, {}, {"cat", "dog"});
+  const cv::Vec3b green(30, 160, 90);
+  EXPECT_GT(count(picture, {picture.cols / 2, picture.rows / 2, picture.cols / 2, picture.rows / 2}, green),
+            200);
+  const cv::Mat alone = picture_verdicts(image, record_with({truth(20, 140, 0), crowd}),
+                                         std::span(boxes).last(1), {}, {"cat", "dog"});
+  EXPECT_EQ(cv::norm(picture, alone, cv::NORM_INF), 0) << "nothing else is drawn or said";
+}
+
 TEST(VerdictPictures, TheErrorsAreCountedInWords) {
   const std::vector<Annotation> truths{truth(0, 0, 0), truth(100, 0, 1), truth(0, 100, 0)};
   const auto words = [&](const std::vector<ScoredBox>& boxes) {
