@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/printable.h"
 
 namespace brightnet::cli {
 namespace {
@@ -35,6 +36,12 @@ bool may_recover(const RunEnd& end, bool stepped_before) {
   return true;  // a signal
 }
 
+int stopped_between(const std::string& folder) {
+  log::info("Stopped by a signal before the restart.{}",
+            folder.empty() ? "" : " Resume with: brightnet train --resume " + shell_quoted(folder));
+  return static_cast<int>(ExitCode::interrupted);
+}
+
 }  // namespace
 
 int supervise(int restarts, int ranks, const SupervisedRun& run) {
@@ -55,17 +62,18 @@ int supervise(int restarts, int ranks, const SupervisedRun& run) {
                  how_it_ended(end.code));
       return end.code;
     }
-    const int working = run.ranks_that_work(ranks);
-    if (working == 0) {
+    const std::optional<int> working = run.ranks_that_work(ranks);
+    if (!working) return stopped_between(folder);
+    if (*working == 0) {
       log::error("the run {}, and no device works any more", how_it_ended(end.code));
       return end.code;
     }
     log::warn("The run {}. In {} s it {}{} (restart {} of {})", how_it_ended(end.code), seconds,
               folder.empty() ? "begins again" : "is resumed from its last saved state",
-              working < ranks ? fmt::format(", on {} ranks instead of {}", working, ranks) : "", restart,
+              *working < ranks ? fmt::format(", on {} ranks instead of {}", *working, ranks) : "", restart,
               restarts);
-    ranks = working;
-    if (!run.wait(seconds)) return static_cast<int>(ExitCode::interrupted);
+    ranks = *working;
+    if (!run.wait(seconds)) return stopped_between(folder);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,10 @@ struct RunEnd {
 struct SupervisedRun {
   /// Starts as many ranks, which resume the run in this folder or, where it is empty, begin; waits for their end.
   std::function<RunEnd(int ranks, const std::string& folder)> start;
-  /// How many ranks this machine can still start, at most as many as before; 0: none.
-  std::function<int(int ranks)> ranks_that_work;
-  /// Returns false if the user asked to stop meanwhile.
+  /// How many ranks this machine can still start, at most as many as before; 0: none. Nothing if the user asked to stop
+  /// meanwhile.
+  std::function<std::optional<int>(int ranks)> ranks_that_work;
+  /// Returns false if the user asked to stop since ranks_that_work() began.
   std::function<bool(int seconds)> wait;
 };
 

@@ -75,7 +75,7 @@ struct Gpus {
   std::vector<int> working;
 };
 
-Gpus examine_gpus() {
+Gpus examine_gpus(const std::stop_token& stop) {
   const ScratchFolder scratch;
   const fs::path output = scratch / "gpus";
   sigset_t none;
@@ -83,8 +83,8 @@ Gpus examine_gpus() {
   const pid_t child = start_process({this_program(), "doctor", "--gpus"}, "doctor", none, output);
   // It takes seconds, unless a GPU hangs.
   constexpr auto longest = std::chrono::minutes(3);
-  const std::optional<int> code = wait_for_process(child, longest);
-  if (!code) {
+  const std::optional<int> code = wait_for_process(child, longest, stop);
+  if (!code && !stop.stop_requested()) {
     log::warn(
         "The GPUs gave no answer within {} minutes (`brightnet doctor` tries each): the run begins on all of them.",
         longest.count());
@@ -109,8 +109,7 @@ int ranks_that_divide(const TrainingOptions& options, int most) {
   return 1;
 }
 
-bool wait_unless_stopped(int seconds) {
-  const StopSignals signals;
+bool wait_unless_stopped(const StopSignals& signals, int seconds) {
   std::mutex mutex;
   std::condition_variable_any stopped;
   std::unique_lock lock(mutex);
@@ -132,8 +131,11 @@ void ProgressReport::step(const StepReport&) {
 
 int run_supervised(const TrainingOptions& options, int ranks, int restarts) {
   TrainingOptions resumed = options;
+  // From the end of the processes until the next ones, which have the signals passed on.
+  std::optional<StopSignals> signals;
 
   const auto start = [&](int count, const std::string& folder) {
+    signals.reset();
     std::vector<std::string> words = arguments_of_rank();
     // A new run has its settings in its folder; what else one was resumed with is in the words alone.
     if (!folder.empty() && !options.resume) {
@@ -154,9 +156,11 @@ int run_supervised(const TrainingOptions& options, int ranks, int restarts) {
     return end;
   };
 
-  const auto ranks_that_work = [&](int before) {
+  const auto ranks_that_work = [&](int before) -> std::optional<int> {
+    signals.emplace();
     if (options.device == "cpu") return before;
-    const Gpus gpus = examine_gpus();
+    const Gpus gpus = examine_gpus(signals->token());
+    if (signals->received()) return std::nullopt;
     if (gpus.count == 0) return before;  // on the CPU, or the driver is gone, which the run itself will say
     const GpusLeft left = gpus_left(options.device, gpus.count, gpus.working);
     if (!left.visible.empty()) {
@@ -168,7 +172,9 @@ int run_supervised(const TrainingOptions& options, int ranks, int restarts) {
   };
 
   return supervise(restarts, ranks,
-                   {.start = start, .ranks_that_work = ranks_that_work, .wait = wait_unless_stopped});
+                   {.start = start, .ranks_that_work = ranks_that_work, .wait = [&](int seconds) {
+                      return wait_unless_stopped(*signals, seconds);
+                    }});
 }
 
 }  // namespace brightnet::cli

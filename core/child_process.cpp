@@ -69,12 +69,14 @@ int exit_code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-std::optional<int> wait_for_process(pid_t process, std::chrono::milliseconds limit) {
+std::optional<int> wait_for_process(pid_t process, std::chrono::milliseconds limit,
+                                    const std::stop_token& stop) {
   const auto end = std::chrono::steady_clock::now() + limit;
   int status = 0;
   while (::waitpid(process, &status, WNOHANG) != process) {
-    if (std::chrono::steady_clock::now() >= end) {
+    if (stop.stop_requested() || std::chrono::steady_clock::now() >= end) {
       ::kill(-process, SIGKILL);
+      ::kill(process, SIGKILL);  // it may have no group of its own yet
       return std::nullopt;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

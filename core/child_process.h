@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,10 @@ pid_t start_process(const std::vector<std::string>& words, const std::string& wh
 /// The exit code of waitpid()'s status: 128 and the signal's number when a signal ended the process.
 int exit_code_of(int status);
 
-/// Waits for such a process and returns its exit code; nothing when it has not ended in this time. It is killed then, with what
-/// it has started, and not waited for: one that hangs in a driver dies late or never.
-std::optional<int> wait_for_process(pid_t process, std::chrono::milliseconds limit);
+/// Waits for such a process and returns its exit code; nothing when it has not ended in this time, or when a stop is requested
+/// before. It is killed then, with what it has started, and not waited for: one that hangs in a driver dies late or never.
+std::optional<int> wait_for_process(pid_t process, std::chrono::milliseconds limit,
+                                    const std::stop_token& stop = {});
 
 /// The path of this program, and of the one that has replaced it since.
 std::string this_program();

@@ -5,6 +5,7 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "data/drawing/draw.h"
+#include "train/run/best_effort.h"
 #include "train/setup/named_run.h"
 #include "tune/rate_finder.h"
 
@@ -55,7 +56,10 @@ bool find_rate(const TuneOptions& options, int steps) {
   std::error_code error;
   fs::create_directories(out, error);
   write_atomically(out / "rate.csv", rates_csv(points));
-  write_image(out / "rate.png", plot_rates(points, suggestion));
+  const bool drawn =
+      BestEffort("The table of rates and the suggestion are").attempt("The plot of the rates", [&] {
+        write_image(out / "rate.png", plot_rates(points, suggestion));
+      });
   if (options.found) options.found({rates_table(points, rate_rows), to_text(to_json(points, suggestion))});
   if (suggestion) {
     log::result(
@@ -66,7 +70,8 @@ bool find_rate(const TuneOptions& options, int steps) {
     log::warn(
         "The loss did not fall at any rate: check the labels (brightnet data check), or take more --steps.");
   }
-  log::result("The curve: {}, {}", (out / "rate.png").string(), (out / "rate.csv").string());
+  log::result("The curve: {}{}", drawn ? (out / "rate.png").string() + ", " : "",
+              (out / "rate.csv").string());
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include "data/drawing/draw.h"
 #include "formats/download/published_weights.h"
 #include "kernels/device/device.h"
+#include "train/run/best_effort.h"
 #include "train/setup/data_sets.h"
 #include "train/setup/model.h"
 #include "train/setup/named_run.h"
@@ -120,7 +121,7 @@ std::string length_of(const SearchPlan& plan) {
   return "as long as the configuration says";
 }
 
-void say_result(const SearchSetup& setup, const Search& search, const SearchFolder& folder) {
+void say_result(const SearchSetup& setup, const Search& search, const SearchFolder& folder, bool drawn) {
   const Trial* best = best_of(search.trials());
   if (!best) {
     log::warn("No trial has found anything: give the trials more --minutes or --epochs.");
@@ -133,7 +134,7 @@ void say_result(const SearchSetup& setup, const Search& search, const SearchFold
     log::result("Best: trial {}, {} {:.4f}, with {}", best->number, enum_name(setup.best_by), best->score,
                 fmt::join(differing_values(setup.keys, setup.configured, best->values), " "));
   }
-  log::result("All trials: {}, {}", folder.table().string(), folder.plot().string());
+  log::result("All trials: {}{}", folder.table().string(), drawn ? ", " + folder.plot().string() : "");
   log::result("Train with the best values: brightnet train {}", folder.best_config().string());
 }
 
@@ -181,27 +182,34 @@ bool search_values(const TuneOptions& options, const SearchOptions& search_optio
   Search search(setup, folder);
   log::info("Searching in {}: {} trials, {}; {} have results. From {}", folder.path().string(),
             setup.plan.trials, length_of(setup.plan), search.trials().size(), start_of(setup));
-  const auto report = [&] {
+  const auto write_best = [&] {
     if (const Trial* best = best_of(search.trials()))
       write_atomically(folder.best_config(), best_config(setup, config, *best));
-    write_image(folder.plot(), plot_search(setup, search.trials()));
+  };
+  BestEffort best_effort("The search and its results are");
+  const auto draw = [&] {
+    return best_effort.attempt("The plot of the trials",
+                               [&] { write_image(folder.plot(), plot_search(setup, search.trials())); });
   };
   const std::stop_token stop = options.can_be_stopped ? options.can_be_stopped() : std::stop_token();
   const SearchEnd end = search.run(stop, [&](const Trial& trial) {
     log::info("{}", trial_line(setup, search.trials(), trial, search.seconds_left()));
-    report();
+    // At the end it must be there, and is written again.
+    best_effort.attempt("The configuration with the best values", write_best);
+    draw();
   });
   if (end == SearchEnd::interrupted) {
     log::info("Stopped by a signal after {} of {} trials. Resume with: {}", search.trials().size(),
               setup.plan.trials, resume_command(folder.path().string(), options.device, search_options.jobs));
     return false;
   }
-  report();
+  const bool drawn = draw();
+  write_best();
   if (options.found) {
     options.found({trials_table(setup, search.trials(), table_rows),
                    to_text(to_json(setup, search.trials(), folder.best_config().string()))});
   }
-  say_result(setup, search, folder);
+  say_result(setup, search, folder, drawn);
   end_log_file();  // where that failed, the last messages are yet to be written
   return true;
 }

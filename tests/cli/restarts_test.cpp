@@ -103,6 +103,27 @@ TEST(Restarts, GoOnWithTheRanksThatStillWork) {
   EXPECT_EQ(none.run(5, 8), 128 + SIGKILL);
 }
 
+// While the GPUs are examined, which may take minutes, and while the restart waits.
+TEST(Restarts, EndInOrderWhenTheUserStopsThemBetweenTwoStarts) {
+  for (const bool waits : {false, true}) {
+    for (const std::string folder : {"", "my runs/a"}) {
+      const testing::Logged logged;
+      int starts = 0;
+      const int code = supervise(
+          5, 2,
+          {.start = [&](int, const std::string&) { return ++starts, died(folder); },
+           .ranks_that_work = [&](int ranks) { return waits ? std::optional<int>(ranks) : std::nullopt; },
+           .wait = [](int) { return false; }});
+      EXPECT_EQ(code, 4) << waits;
+      EXPECT_EQ(starts, 1) << waits;
+      const std::string said = logged.text();
+      EXPECT_NE(said.find("Stopped by a signal before the restart."), std::string::npos) << said;
+      EXPECT_EQ(said.find("brightnet train --resume 'my runs/a'") != std::string::npos, !folder.empty())
+          << said;
+    }
+  }
+}
+
 TEST(Restarts, NeverWaitLongerThanFiveMinutes) {
   Play play{std::vector<RunEnd>(12, died())};
   play.ends.push_back({.code = 0});

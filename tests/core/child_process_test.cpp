@@ -94,6 +94,20 @@ TEST_F(ChildProcess, ThatHangsIsNotWaitedFor) {
   EXPECT_EQ(exit_code_of(status), 128 + SIGKILL);
 }
 
+// Ctrl-C while `--restarts` waits for that answer.
+TEST_F(ChildProcess, IsKilledWithWhatItHasStartedWhenAStopIsRequested) {
+  using namespace std::chrono_literals;
+  sigset_t none;
+  sigemptyset(&none);
+  std::stop_source stop;
+  stop.request_stop();
+  const pid_t child = start_process({"sh", "-c", "sleep 600"}, "--jobs", none, output_);
+  EXPECT_EQ(wait_for_process(child, 60s, stop.get_token()), std::nullopt);
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(exit_code_of(status), 128 + SIGKILL) << "also before it has a group of its own";
+}
+
 // Ctrl-C, which goes to a terminal's group, reaches this program alone; and what is held back stays so in the child.
 TEST_F(ChildProcess, HasAGroupOfItsOwnAndTheSignalMaskThatItIsGiven) {
   sigset_t mask;

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fstream>
+#include <sstream>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -33,6 +35,43 @@ TEST_F(DisturbedRuns, SayHowToGoOnWhenASignalStopsThem) {
   EXPECT_EQ(stopped.code, 4) << stopped.err;
   EXPECT_NE(stopped.err.find("brightnet train --resume parts"), std::string::npos) << stopped.err;
   EXPECT_TRUE(fs::exists(run_.folder() / "parts/state/state.safetensors"));
+}
+
+// The program died of it where it waited for the GPUs' answer, which takes three minutes when one hangs.
+TEST_F(DisturbedRuns, EndInOrderWhenASignalComesWhileTheirGpusAreExamined) {
+  const fs::path copy = run_.folder() / "brightnet", asked = run_.folder() / "asked",
+                 metrics = run_.folder() / "parts/metrics.csv";
+  const auto comes = [](const auto& there) {
+    for (int i = 0; i < 3000 && !there(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return there();
+  };
+  fs::copy_file(testing::program(), copy);
+  const Program program(copy.string(), train({"--out", "parts", "--restarts", "3"}, {"train.epochs=40000"}),
+                        run_.folder());
+  ASSERT_TRUE(
+      comes([&] { return fs::exists(metrics) && read_file(metrics).find("\n2,") != std::string::npos; }));
+  // What replaces the program is the one that is asked for the GPUs, and gives no answer.
+  const fs::path silent = run_.folder() / "silent";
+  write_atomically(silent, "#!/bin/sh\necho $$ $* > asked.tmp\nmv asked.tmp asked\nexec sleep 600\n");
+  fs::permissions(silent, fs::perms::owner_all);
+  fs::rename(silent, copy);
+  const std::string process = std::to_string(program.process());
+  pid_t child = 0, examiner = 0;
+  std::ifstream("/proc/" + process + "/task/" + process + "/children") >> child;
+  ASSERT_GT(child, 0);
+  ::kill(child, SIGKILL);
+  ASSERT_TRUE(comes([&] { return fs::exists(asked); })) << program.err_so_far();
+  program.signal(SIGTERM);
+  const ProgramResult stopped = program.wait();
+  EXPECT_EQ(stopped.code, 4) << stopped.err;
+  EXPECT_NE(
+      stopped.err.find("Stopped by a signal before the restart. Resume with: brightnet train --resume "),
+      std::string::npos)
+      << stopped.err;
+  const std::string words = read_file(asked);
+  std::istringstream(words) >> examiner;
+  EXPECT_NE(words.find(" doctor --gpus"), std::string::npos) << words;
+  EXPECT_TRUE(comes([&] { return ::kill(examiner, 0) != 0; })) << "it was left behind";
 }
 
 TEST_F(DisturbedRuns, ResumedAfterASignalEqualUndisturbedOnes) {

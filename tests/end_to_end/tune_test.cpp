@@ -161,6 +161,15 @@ TEST_F(Tunes, ListEveryValueThatCanBeSearchedWithItsRange) {
   EXPECT_FALSE(std::getline(lines, line));
 }
 
+TEST_F(Tunes, SuggestARateWhereItsPlotCannotBeWritten) {
+  fs::create_directories(run_.folder() / "runs/run-rate/rate.png");  // not even root can write there
+  const ProgramResult result = run(tune({"run.yaml", "--find-rate", "--steps", "20"}));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("smoothed"), std::string::npos) << result.out;
+  EXPECT_NE(result.err.find("The plot of the rates failed and is left out"), std::string::npos) << result.err;
+  EXPECT_EQ(result.out.find("rate.png"), std::string::npos) << result.out;
+}
+
 TEST_F(Tunes, FindARateWithoutBeginningARun) {
   const ProgramResult result = run(tune({"run.yaml", "--find-rate", "--steps", "60", "--json", "rate.json"}));
   ASSERT_EQ(result.code, 0) << result.err;

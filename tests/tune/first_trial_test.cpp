@@ -1,5 +1,7 @@
 #include "tune/first_trial.h"
 
+#include "brightnet/tune.h"
+#include "tests/logged.h"
 #include "tests/train/small_run.h"
 #include "tune/tuned_keys.h"
 
@@ -63,6 +65,39 @@ TEST(FirstTrial, LeavesTheOthersTheirShareOfTheMemory) {
   EXPECT_EQ(share_of_trial(load_run_config(given.config, given.overrides.assignments),
                            prepare_first_trial(given, "cpu", 3), 3),
             std::vector<std::string>{"train.memory_fraction=0.1"});
+}
+
+// A folder of its name is in the way: not even root can write the file.
+TEST(FirstTrial, AndThoseAfterItGoOnWithoutAPlotAndTheConfigurationOfTheBest) {
+  namespace fs = std::filesystem;
+  const SmallRun run;
+  const fs::path program = run.folder() / "program", out = run.folder() / "out", plot = out / "tune.png",
+                 best = out / "config.yaml";
+  write_atomically(program,
+                   "#!/bin/sh\nmkdir -p $4\nprintf 'epoch,AP,AP50\\n1,0.2,0.4\\n' > $4/metrics.csv\n");
+  fs::permissions(program, fs::perms::owner_all);
+  const auto search = [&](int trials) {
+    return search_values({.run = {.config = run.config().string()}, .device = "cpu", .folder = out},
+                         {.program = program, .keys = {"optimizer.rate"}, .trials = trials, .epochs = 1});
+  };
+  ASSERT_TRUE(search(1));
+  for (const fs::path& file : {plot, best}) {
+    ASSERT_TRUE(fs::remove(file)) << file;
+    fs::create_directories(file);
+  }
+  const testing::Logged logged;
+  EXPECT_THROW(search(4), InputError) << "what to train with must be there at the end";
+  end_log_file();
+  EXPECT_EQ(read_lines(out / "trials.csv").size(), 5u) << logged.text();
+  const std::string warning = "The plot of the trials failed and is left out";
+  const size_t first = logged.text().find(warning);
+  ASSERT_NE(first, std::string::npos) << logged.text();
+  EXPECT_EQ(logged.text().find(warning, first + 1), std::string::npos) << "said twice: " << logged.text();
+  EXPECT_NE(logged.text().find("The search and its results are not affected."), std::string::npos);
+  fs::remove(best);
+  EXPECT_TRUE(search(4));
+  EXPECT_TRUE(fs::is_regular_file(best));
+  EXPECT_EQ(logged.text().find("trials.csv, " + plot.string()), std::string::npos) << "it is not there";
 }
 
 }  // namespace

@@ -8,18 +8,23 @@
 
 namespace brightnet {
 
-void BestEffort::attempt(const std::string& what, const std::function<void()>& work) {
+bool BestEffort::attempt(const std::string& what, const std::function<void()>& work) {
   try {
     if (before_work) before_work(what);
     work();
+    return true;
   } catch (const std::exception& e) {
     warn(what, e);
+    return false;
   }
 }
 
 void BestEffort::attempt_together(const Communicator& communicator, const std::string& what,
                                   const std::function<void()>& work) {
-  if (communicator.alone()) return attempt(what, work);
+  if (communicator.alone()) {
+    attempt(what, work);
+    return;
+  }
   try {
     work();
   } catch (const SharedError& e) {
@@ -30,8 +35,8 @@ void BestEffort::attempt_together(const Communicator& communicator, const std::s
 void BestEffort::warn(const std::string& what, const std::exception& problem) {
   if (!said_.insert(what).second) return;
   const bool ours = dynamic_cast<const Error*>(&problem) == nullptr;
-  log::warn("{} failed and is left out: {} Training, its state and its weights are not affected.", what,
-            ours ? describe_internal(problem) : problem.what());
+  log::warn("{} failed and is left out: {} {} not affected.", what,
+            ours ? describe_internal(problem) : problem.what(), unaffected_);
 }
 
 }  // namespace brightnet

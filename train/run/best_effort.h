@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "train/distributed/communicator.h"
 
@@ -12,9 +13,13 @@ namespace brightnet {
 
 class BestEffort {
  public:
+  /// `unaffected` ends the warnings: what goes on all the same, with its verb.
+  BestEffort(std::string unaffected = "Training, its state and its weights are")
+      : unaffected_(std::move(unaffected)) {}
+
   /// Calls `work`, which takes no part in messages between ranks. What it throws becomes a warning, one for each
-  /// `what`: a noun that the warning begins with.
-  void attempt(const std::string& what, const std::function<void()>& work);
+  /// `what`: a noun that the warning begins with. Returns whether it was done.
+  bool attempt(const std::string& what, const std::function<void()>& work);
 
   /// The same for work in which all ranks take part. With several ranks only an error that all of them share
   /// (SharedError) becomes a warning: after any other, the others would wait for this rank in another call.
@@ -27,6 +32,7 @@ class BestEffort {
  private:
   void warn(const std::string& what, const std::exception& problem);
 
+  std::string unaffected_;
   std::set<std::string> said_;
 };
 
