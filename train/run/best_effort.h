@@ -14,7 +14,7 @@ namespace brightnet {
 class BestEffort {
  public:
   /// `unaffected` ends the warnings: what goes on all the same, with its verb.
-  BestEffort(std::string unaffected = "Training, its state and its weights are")
+  explicit BestEffort(std::string unaffected = "Training, its state and its weights are")
       : unaffected_(std::move(unaffected)) {}
 
   /// Calls `work`, which takes no part in messages between ranks. What it throws becomes a warning, one for each
