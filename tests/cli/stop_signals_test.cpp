@@ -4,10 +4,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +30,20 @@ bool request_comes(const StopSignals& signals) {
   for (int i = 0; i < 2000 && !signals.received(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   return signals.token().stop_requested();
+}
+
+/// What comes to the terminal: this many bytes, or fewer if nothing comes for ten seconds. The kernel passes
+/// on what a child wrote in its own time and in parts, also after the child's end.
+std::string shown_at(int terminal, size_t bytes) {
+  std::string words;
+  pollfd arrival{terminal, POLLIN, 0};
+  char part[64];
+  while (words.size() < bytes && ::poll(&arrival, 1, 10'000) > 0) {
+    const ssize_t length = ::read(terminal, part, sizeof part);
+    if (length <= 0) break;
+    words.append(part, static_cast<size_t>(length));
+  }
+  return words;
 }
 
 /// How a child that does this ends: its exit code, or 128 and the signal.
@@ -69,10 +85,8 @@ TEST(StopSignals, LeaveNoProgressLineWhenTheyEndTheProgram) {
       return 0;
     });
     EXPECT_EQ(end, 128 + SIGINT) << running;
-    char words[64];
-    const ssize_t length = ::read(terminal, words, sizeof words);
-    EXPECT_EQ(std::string(words, static_cast<size_t>(std::max<ssize_t>(0, length))),
-              "\repoch 1/2\x1b[K\r\x1b[K");
+    const std::string cleared = "\repoch 1/2\x1b[K\r\x1b[K";
+    EXPECT_EQ(shown_at(terminal, cleared.size()), cleared) << running;
   }
   ::close(screen);
   ::close(terminal);
