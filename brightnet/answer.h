@@ -7,7 +7,7 @@
 
 namespace brightnet {
 
-/// The same twice: as tables for a person, and as JSON for a program (docs/json.md).
+/// What a call found, in two forms: tables for a person, and JSON for a program (docs/json.md).
 struct Answer {
   std::string text = {}, json = {};
 };

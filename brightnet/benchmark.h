@@ -13,32 +13,32 @@ namespace brightnet {
 
 struct BenchmarkOptions {
   std::string model = {};  ///< a name, or the YAML of a model or of a run; for inference also weights
-  std::string data = {};   ///< of the loader: as Configuration::data, or a run's YAML
+  std::string data = {};   ///< what the loader reads: as Configuration::data, or a run's YAML
   std::vector<std::string> settings = {};
-  std::string device = "auto";  ///< as in DeviceOptions
+  std::string device = "auto";  ///< as DeviceOptions::device
   std::string precision = {};   ///< one or more, separated by commas; empty: the usual one
   int batch = 0;                ///< images per step; 0: the usual number
-  int height = 0, width = 0;    ///< of the input; 0: the configuration's
-  int classes = 0;              ///< 0: the file's
+  int height = 0, width = 0;    ///< of the network's input, in pixels; 0: the configuration's
+  int classes = 0;              ///< number of classes; 0: the file's
   int workers = 1;              ///< threads of the loader
   double seconds = 8;           ///< measuring time for each precision
-  bool steps_only = false;      ///< without the bare convolutions and the layers
-  bool recompute = false;       ///< the step with train.recompute: activations
+  bool steps_only = false;      ///< leaves out the bare convolutions and the single layers
+  bool recompute = false;       ///< measures the step with train.recompute: activations
   std::string card = "h200";    ///< one of card_names(), or TB/s and TFLOP/s: "1.5,200"
   /// Called with each part of the text when it is known.
   std::function<void(const std::string& text)> measured = {};
 };
 
-/// Measures a training step, relative to its bare convolutions, and of each layer.
+/// Measures a training step, as a whole relative to its bare convolutions, and layer by layer.
 BRIGHTNET_PUBLIC Answer benchmark_step(const BenchmarkOptions& options);
-/// Measures a network alone, in use: from the pixels of a batch to its predictions, and each layer.
+/// Measures inference by the network alone, from the pixels of a batch to its predictions, and layer by layer.
 BRIGHTNET_PUBLIC Answer benchmark_inference(const BenchmarkOptions& options);
 /// The bandwidth of all other operations, relative to a memory copy.
 BRIGHTNET_PUBLIC Answer benchmark_kernels(const BenchmarkOptions& options);
 /// Measures the loader on the training images of a data set, relative to decoding them.
 BRIGHTNET_PUBLIC Answer benchmark_loader(const BenchmarkOptions& options);
-/// What a training step moves and computes on a GPU by its plan, and how long `card` needs at least: runs nothing. Throws
-/// DeviceError in a build without CUDA.
+/// Counts what a training step moves and computes on a GPU by its plan, and how long `card` needs at least; nothing runs.
+/// Throws DeviceError in a build without CUDA.
 BRIGHTNET_PUBLIC Answer count_step(const BenchmarkOptions& options);
 
 /// The cards whose ceilings are known.

@@ -19,26 +19,26 @@ struct Configuration {
   std::string fold = {};       ///< "K/N"; empty: the configuration's
   std::string precision = {};  ///< empty: the configuration's
   // These come before the same in `settings`; an error about them names the command's option, "--size".
-  /// For train.size: "416", "384x1248" (the height first) or "auto"; empty: the configuration's.
+  /// A value for train.size: "416", "384x1248" (the height first) or "auto"; empty: the configuration's.
   std::string size = {};
-  int batch = 0;  ///< train.batch; 0: the configuration's
+  int batch = 0;  ///< a value for train.batch; 0: the configuration's
 };
 
 struct ConfigKey {
   std::string name = {};   ///< "train.batch"
-  std::string about = {};  ///< its comment; may be empty
-  /// The words that it takes; at most "auto" where it takes others as well.
+  std::string about = {};  ///< the comment that is printed with it; may be empty
+  /// The words that the key takes; no more than "auto" where it takes numbers or any text.
   std::vector<std::string> values = {};
 };
 
 /// All settings, in the order in which they are printed, and those of `head:`, which are printed where they are given.
 BRIGHTNET_PUBLIC std::vector<ConfigKey> describe_config_keys();
-/// Their names.
+/// The names of all settings, in the order of describe_config_keys().
 BRIGHTNET_PUBLIC std::vector<std::string> config_keys();
 
 struct ResolvedConfiguration {
   std::string yaml = {};                  ///< every value, each with its comment
-  std::vector<std::string> remarks = {};  ///< on what `train` needs and is not there yet, a sentence each
+  std::vector<std::string> remarks = {};  ///< a sentence for each thing that `train` needs and lacks
 };
 
 /// The configuration that `train` would have. Its data need not be there. Throws InputError for what `train` refuses before

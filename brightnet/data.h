@@ -31,11 +31,11 @@ BRIGHTNET_PUBLIC Answer fit_anchors(const Configuration& data, int count = 0, in
 
 struct SampleOptions {
   std::filesystem::path folder =
-      "runs/show";  ///< of the pictures; only what this function wrote there is replaced
+      "runs/show";  ///< for the pictures; only what this function wrote there is replaced
   std::string split = "train";
   int count = 16;
-  std::optional<uint64_t> seed = {};  ///< none: train.seed
-  bool plain = false;                 ///< without augmentation
+  std::optional<uint64_t> seed = {};  ///< without a value: train.seed
+  bool plain = false;                 ///< leaves the samples without augmentation
 };
 
 /// Draws samples as the network sees them, with their boxes, one by one and on a sheet.
@@ -55,7 +55,7 @@ BRIGHTNET_PUBLIC void shard_data(const Configuration& data, const std::filesyste
                                  uint64_t bytes);
 
 struct SplitOptions {
-  std::filesystem::path folder = {};          ///< is created; must not exist or must be empty
+  std::filesystem::path folder = {};          ///< is created; it must not exist or must be empty
   std::vector<double> ratios = {.8, .1, .1};  ///< shares of train, val and, unless left out or 0, test
   uint64_t seed = 0;
   bool similar = true;  ///< keep images together that look alike; else only files with the same bytes
@@ -63,8 +63,8 @@ struct SplitOptions {
 
 struct DividedData {
   Answer answer = {};
-  std::filesystem::path config = {};  ///< of a run on the division
-  bool has_model = false;             ///< it names one
+  std::filesystem::path config = {};  ///< the YAML of a run on the division
+  bool has_model = false;             ///< whether that YAML names a model
 };
 
 /// Divides the images into train, val and test by what they contain. No image is moved or copied.
@@ -74,8 +74,8 @@ struct SynthOptions {
   uint64_t seed = 0;
   int train_images = 640;
   int val_images = 160;
-  int size = 256;  ///< width in pixels, 32 to 4096; the height too unless that is given
-  int height = 0;  ///< height in pixels; 0: that of the width
+  int size = 256;  ///< width in pixels, 32 to 4096, and height unless that is given
+  int height = 0;  ///< height in pixels; 0: as the width
   /// The typical diameter of the shapes in pixels. They have 0.7 to 1.4 times this, small ones as likely as large ones.
   /// With 0 they have a ninth to a half of the image.
   int object_size = 0;

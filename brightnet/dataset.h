@@ -21,15 +21,15 @@ struct LabeledBox {
 
 struct LabeledImage {
   std::filesystem::path file = {};
-  int height = 0, width = 0;  ///< as it is shown
+  int height = 0, width = 0;  ///< in pixels, as it is shown
   std::vector<LabeledBox> boxes = {};
 };
 
 /// A split of a data set.
 struct LabeledImages {
-  std::vector<std::string> classes = {};  ///< by class id
+  std::vector<std::string> classes = {};  ///< names; the index is the class id
   std::vector<LabeledImage> images = {};
-  std::vector<std::string> problems = {};  ///< of labels that were corrected or left out, a sentence each
+  std::vector<std::string> problems = {};  ///< a sentence for each label that was corrected or left out
 };
 
 /// The words for a split: "train", "val", "test".
@@ -41,11 +41,11 @@ BRIGHTNET_PUBLIC std::vector<std::string> split_names();
 BRIGHTNET_PUBLIC LabeledImages read_images(const std::string& data, const std::string& split);
 
 struct TrainingBatchOptions {
-  std::string data = {};  ///< as read_images() takes it
+  std::string data = {};  ///< a data set, as read_images() takes it
   /// Settings of a configuration: "augment.mosaic=0", "train.seed=3", "loader.workers=4".
   std::vector<std::string> settings = {};
-  int batch = 16;                 ///< images
-  int height = 416, width = 416;  ///< of the network's input
+  int batch = 16;                 ///< images in a batch
+  int height = 416, width = 416;  ///< of the network's input, in pixels
   uint64_t epochs = 1;
 };
 
@@ -60,7 +60,7 @@ struct TrainingBatch {
     float x = 0, y = 0, w = 0, h = 0;
   };
   std::vector<Truth> truths = {};
-  uint64_t epoch = 0, step = 0;  ///< from 0
+  uint64_t epoch = 0, step = 0;  ///< counted from 0, the step within its epoch
 };
 
 /// The batches of a training, augmented, in the order and with the random numbers that `brightnet train` has with the same

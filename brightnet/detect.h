@@ -18,13 +18,13 @@ struct DetectionOptions {
   std::string data = {};  ///< a data set whose class names darknet's weights get; may be empty
   /// An image, a video, a folder, a pattern, a list (.txt), a camera's number, or a stream's address.
   std::string source = {};
-  int frames = 0;                     ///< of a video, camera or stream, at most; 0: all
-  int every = 1;                      ///< only every Nth of them
-  uint64_t max_pixels = 200'000'000;  ///< of an image file that is decoded; a larger one is skipped
-  std::string device = "auto";        ///< as in DeviceOptions
+  int frames = 0;                     ///< most frames of a video, camera or stream; 0: all
+  int every = 1;                      ///< takes only every Nth frame
+  uint64_t max_pixels = 200'000'000;  ///< largest image file that is decoded; a larger one is skipped
+  std::string device = "auto";        ///< as DeviceOptions::device
   std::string precision = {};         ///< empty: fp32
   int batch = 0, workers = 0;         ///< images at once, and threads that read them; 0: the usual
-  int height = 0, width = 0;          ///< of the network's input; 0: as recorded in the weights
+  int height = 0, width = 0;          ///< of the network's input, in pixels; 0: as recorded in the weights
   std::string resize = {};            ///< one of resize_names(); empty: as recorded in the weights
   std::string letterbox = {};         ///< "on", "off"; empty: as recorded in the weights
   bool rect = false;                  ///< rectangular batches, with the least padding
@@ -32,23 +32,23 @@ struct DetectionOptions {
 
   float confidence = 0.25f, nms = 0.45f;  ///< least score; IoU above which one of two boxes is suppressed
   bool class_agnostic = false;            ///< a box is also suppressed by one of another class
-  int max_objects = 0;                    ///< in an image; 0: no limit
+  int max_objects = 0;                    ///< most objects in an image; 0: no limit
   std::vector<std::string> classes = {};  ///< names or numbers of the classes to detect; empty: all
 
   // What is written; "" is nothing. Of existing files only those are replaced that an earlier call wrote.
   std::filesystem::path out = {};  ///< folder of images and videos with boxes; also the default, runs/detect
   bool save_crops = false;         ///< a crop of each object, below `out`
-  bool no_save = false;            ///< no images and videos with boxes
-  int line_width = 0;              ///< of the boxes drawn, in pixels; 0: by the size of the image
-  bool hide_labels = false;        ///< boxes without names and scores
-  bool show = false;               ///< in a window as well
-  bool scores = false;             ///< also in the messages, one an image: "photo.jpg: 3 RBC, 1 WBC, 31 ms"
-  std::string json = {};           ///< docs/json.md; "-": standard output
-  std::string coco_json = {};      ///< COCO's results
+  bool no_save = false;            ///< writes no images and videos with boxes
+  int line_width = 0;              ///< width of the lines of boxes, in pixels; 0: by the size of the image
+  bool hide_labels = false;        ///< draws boxes without names and scores
+  bool show = false;               ///< shows the images in a window as well
+  bool scores = false;    ///< adds the scores to the messages: "photo.jpg: 3 RBC (0.97 0.91 0.64), 31 ms"
+  std::string json = {};  ///< a file for docs/json.md's JSON; "-": standard output
+  std::string coco_json = {};      ///< a file for results as COCO has them
   std::string coco_ids = {};       ///< annotations from which the ids in them are taken
-  std::string darknet_json = {};   ///< as darknet's result.json
+  std::string darknet_json = {};   ///< a file for results as darknet's result.json has them
   std::filesystem::path txt = {};  ///< folder of labels as YOLO has them
-  bool save_conf = false;          ///< the score as well, in each line of a label
+  bool save_conf = false;          ///< ends each line of these labels with the score
 };
 
 /// The words for DetectionOptions::resize.

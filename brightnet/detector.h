@@ -31,16 +31,16 @@ struct Image {
 struct DetectedObject {
   float x1 = 0, y1 = 0, x2 = 0, y2 = 0;
   int class_id = 0;  ///< an index into Weights::classes()
-  float score = 0;   ///< in (0, 1]
+  float score = 0;   ///< objectness × class probability, in (0, 1]
 };
 
 struct DetectorOptions {
   DeviceOptions device = {};
   float confidence = 0.25f;  ///< objects of a lower score are left out
   float nms = -1;  ///< IoU above which one of two boxes is suppressed; negative: the model's own, or 0.45
-  int max_objects = 0;                    ///< in an image; 0: no limit
-  int height = 0, width = 0;              ///< of the network's input; 0: as recorded in the weights
-  int batch = 1;                          ///< images that go through the network at once
+  int max_objects = 0;        ///< most objects in an image; 0: no limit
+  int height = 0, width = 0;  ///< of the network's input, in pixels; 0: as recorded in the weights
+  int batch = 1;              ///< images that go through the network at once
   std::vector<std::string> classes = {};  ///< names or numbers of the classes to detect; empty: all
 };
 

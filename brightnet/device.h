@@ -1,4 +1,4 @@
-// On what a network computes, and in which precision.
+// The device that a network computes on, and its precision.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct DeviceOptions {
 /// A device as it was found.
 struct DeviceDescription {
   std::string name = {};       ///< "CPU", or the GPU's name
-  std::string precision = {};  ///< that "auto" means for training, or the one asked for
+  std::string precision = {};  ///< the one asked for, or the one that "auto" is in training
   bool gpu = false;
 };
 

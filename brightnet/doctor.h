@@ -9,10 +9,10 @@
 namespace brightnet {
 
 struct MachineReport {
-  bool healthy = false;                ///< nothing that was found is broken
+  bool healthy = false;                ///< whether nothing that was found is broken
   Answer answer = {};                  ///< what was found, and what to do about what is broken
-  int gpus = 0;                        ///< that the driver shows
-  std::vector<int> working_gpus = {};  ///< those of them that compute, by their index
+  int gpus = 0;                        ///< number of GPUs that the driver shows
+  std::vector<int> working_gpus = {};  ///< the indices of the GPUs that compute
 };
 
 /// Inspects the CUDA libraries and the GPUs, and runs a convolution on the CPU and every usable GPU.

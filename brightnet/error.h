@@ -12,7 +12,7 @@
 
 namespace brightnet {
 
-/// What the program `brightnet` ends with; README.md documents the numbers.
+/// The exit codes of the program `brightnet`; README.md documents the numbers.
 enum class ExitCode : int {
   done = 0,
   internal = 1,     ///< a bug or an internal failure

@@ -22,10 +22,10 @@ inline constexpr double undefined_score = -1;
 /// Average precision and recall by the COCO protocol (cocodataset.org/#detection-eval), all in [0, 1] or undefined_score.
 struct Scores {
   double AP = undefined_score;    ///< mean over classes and IoU 0.50:0.05:0.95
-  double AP50 = undefined_score;  ///< at IoU 0.50
-  double AP75 = undefined_score;
+  double AP50 = undefined_score;  ///< AP at IoU 0.50
+  double AP75 = undefined_score;  ///< AP at IoU 0.75
   double APs = undefined_score, APm = undefined_score,
-         APl = undefined_score;  ///< of small, medium and large objects
+         APl = undefined_score;  ///< AP of small, medium and large objects
   double AR = undefined_score;   ///< mean recall with 100 detections an image
   /// These hold at the one confidence where the mean F1 of the classes is best.
   double confidence = 0, precision = 0, recall = 0;
@@ -46,7 +46,7 @@ struct EvaluationOptions {
   /// Settings of a configuration: "evaluate.nms.iou=0.5", "loader.workers=4".
   std::vector<std::string> settings = {};
   int batch = 8;              ///< images that go through the network at once
-  int height = 0, width = 0;  ///< of the network's input; 0: as recorded in the weights
+  int height = 0, width = 0;  ///< of the network's input, in pixels; 0: as recorded in the weights
   /// Called with the number of images done and of all; returns false to stop. May be empty.
   std::function<bool(int64_t done, int64_t images)> progress = {};
 };
@@ -57,22 +57,22 @@ struct EvaluationOptions {
 BRIGHTNET_PUBLIC Scores evaluate(const Weights& weights, const std::string& data,
                                  const EvaluationOptions& options = {});
 
-/// What `brightnet eval` evaluates.
+/// The weights, the data and the manner of `brightnet eval`.
 struct WeightsReportOptions {
-  /// Its data and evaluation options are used; with darknet's weights its .cfg may be theirs as well. Empty: those of the run
-  /// in whose folder the weights lie.
+  /// The configuration whose data and evaluation options are used; its .cfg may serve for darknet's weights too. Empty: the
+  /// configuration of the run in whose folder the weights lie.
   Configuration run = {};
   WeightsFiles weights = {};
-  std::string device = "auto";  ///< as in DeviceOptions
+  std::string device = "auto";  ///< as DeviceOptions::device
   std::string split = "val";
   /// "640,0.2": objects are detected in tiles of this size that overlap by this fraction.
   std::string tiles = {};
   int batch = 8;              ///< images that go through the network at once
-  int height = 0, width = 0;  ///< of the network's input; 0: as recorded in the weights
+  int height = 0, width = 0;  ///< of the network's input, in pixels; 0: as recorded in the weights
   bool rect = false;          ///< rectangular batches, with the least padding
-  bool augment = false;       ///< each image at several sizes and mirrored as well, and what is found merged
-  bool no_plots = false;      ///< else plots, the worst images and a page are written
-  /// The folder for them; empty: runs/eval/NAME-SPLIT, if they may be written there.
+  bool augment = false;       ///< detects at several sizes and mirrored as well, and merges what is found
+  bool no_plots = false;      ///< leaves out the plots, the worst images and the page
+  /// The folder for the plots; empty: runs/eval/NAME-SPLIT, if they may be written there.
   std::filesystem::path plots = {};
 };
 

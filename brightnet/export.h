@@ -14,18 +14,18 @@ namespace brightnet {
 inline constexpr int onnx_oldest_opset = 13, onnx_newest_opset = 17;
 
 struct OnnxExportOptions {
-  /// What the outputs are. "raw": the heads' logits; "decoded": boxes and scores; "nms": detections.
+  /// The kind of outputs. "raw": the heads' logits; "decoded": boxes and scores; "nms": detections.
   std::string heads = "decoded";
-  int batch = 1;                          ///< 0: dynamic
-  int height = 0, width = 0;              ///< of the input; 0: as recorded in the weights
-  int opset = onnx_oldest_opset;          ///< the oldest is what most runtimes read
-  float confidence = 0.25f, nms = 0.45f;  ///< of the outputs "nms"
+  int batch = 1;                  ///< images; 0: any number, at run time
+  int height = 0, width = 0;      ///< of the network's input, in pixels; 0: as recorded in the weights
+  int opset = onnx_oldest_opset;  ///< the oldest is what most runtimes read
+  float confidence = 0.25f, nms = 0.45f;  ///< least score, and IoU of suppression, for "nms"
 };
 
 /// The words for OnnxExportOptions::heads.
 BRIGHTNET_PUBLIC std::vector<std::string> onnx_heads();
 
-/// Throws InputError for options that do not fit the network and when the file cannot be written.
+/// Writes an ONNX file. Throws InputError for options that do not fit the network and when the file cannot be written.
 BRIGHTNET_PUBLIC void export_onnx(const Weights& weights, const std::filesystem::path& file,
                                   const OnnxExportOptions& options = {});
 
@@ -44,11 +44,11 @@ BRIGHTNET_PUBLIC void export_for(const std::string& server, const Weights& weigh
 /// Whether this is a file of export_onnx().
 BRIGHTNET_PUBLIC bool is_onnx_export(const std::filesystem::path& file);
 
-/// The metadata of such a file as JSON (docs/deploy.md). Throws InputError when it is none.
+/// The metadata of a file of export_onnx() as JSON (docs/deploy.md). Throws InputError when it is none.
 BRIGHTNET_PUBLIC std::string describe_onnx(const std::filesystem::path& file);
 
-/// Writes brightnet's own file: of darknet's weights, or of those that quantize() made, with their scales. `half`: weights in
-/// fp16, half the bytes. Throws InputError when it cannot be written, or a weight is beyond fp16's range.
+/// Writes brightnet's own file, from darknet's weights or from those that quantize() made, with their scales. `half`: weights
+/// in fp16, half the bytes. Throws InputError when it cannot be written, or a weight is beyond fp16's range.
 BRIGHTNET_PUBLIC void export_safetensors(const Weights& weights, const std::filesystem::path& file,
                                          bool half = false);
 

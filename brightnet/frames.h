@@ -14,9 +14,9 @@
 namespace brightnet {
 
 struct FrameOptions {
-  int frames = 0;                     ///< of a video, camera or stream, at most; 0: all
-  int every = 1;                      ///< only every Nth of them
-  uint64_t max_pixels = 200'000'000;  ///< of an image file that is decoded; a larger one cannot be read
+  int frames = 0;                     ///< most frames of a video, camera or stream; 0: all
+  int every = 1;                      ///< takes only every Nth frame
+  uint64_t max_pixels = 200'000'000;  ///< largest image file that is decoded; a larger one cannot be read
 };
 
 /// 8-bit RGB, row by row from the top without padding. The memory lives as long as a copy of the pointer does.
@@ -24,12 +24,12 @@ struct Picture {
   std::shared_ptr<uint8_t> pixels = {};
   int height = 0, width = 0;
   std::string file = {};  ///< the image's or video's path, "camera 0", or a stream's address
-  int64_t number = -1;    ///< of the frame in its video, from 0; -1 for an image by itself
+  int64_t number = -1;    ///< the frame's number in its video, from 0; -1 for an image by itself
 
   Image image() const { return {.pixels = pixels.get(), .height = height, .width = width}; }
 };
 
-/// What `detect` sees of a source, in its order. Not for use by several threads at a time.
+/// The images and frames that `detect` sees of a source, in its order. Not for use by several threads at a time.
 class BRIGHTNET_PUBLIC Frames {
  public:
   /// Opens an image, a video, a folder, a pattern, a list (.txt), a camera's number or a stream's address. Images are decoded
@@ -44,7 +44,7 @@ class BRIGHTNET_PUBLIC Frames {
   bool is_image() const;
   /// Whether it is a camera or a stream, where waiting for several frames at once would add latency.
   bool live() const;
-  /// The next one, without pixels after the last. Files that cannot be read are skipped with a warning in the log; when
+  /// The next image or frame, without pixels after the last. Files that cannot be read are skipped with a warning in the log; when
   /// is_image(), InputError is thrown.
   Picture next();
 

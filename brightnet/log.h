@@ -20,7 +20,7 @@ using LogSink = std::function<void(LogLevel level, std::string_view message)>;
 /// from any thread.
 BRIGHTNET_PUBLIC LogSink set_log_sink(LogSink sink);
 
-/// Where the results of standard_sink() go: where standard output is for JSON, to standard error as all else.
+/// The stream for the results of standard_sink(): standard error, as for all else, where standard output is for JSON.
 enum class ResultsGo : uint8_t { to_standard_output, to_standard_error };
 
 /// A sink that prints a line a message, in the place of a progress line that is being rewritten: results on standard

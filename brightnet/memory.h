@@ -11,10 +11,10 @@ namespace brightnet {
 
 struct MemoryOptions {
   Configuration run = {};          ///< `config` may also be a model's name, or the YAML of a model
-  std::string device = "auto";     ///< as in DeviceOptions; a GPU need not be there
+  std::string device = "auto";     ///< as DeviceOptions::device; a GPU need not be there
   int batch = 0;                   ///< images per pass; 0: the micro-batch that a run would choose
-  int classes = 0;                 ///< 0: the file's
-  int height = 0, width = 0;       ///< of the input; 0: the configuration's
+  int classes = 0;                 ///< number of classes; 0: the file's
+  int height = 0, width = 0;       ///< of the network's input, in pixels; 0: the configuration's
   std::string device_memory = {};  ///< "8GiB": the largest batch that fits in it is asked for as well
 };
 

@@ -14,22 +14,22 @@ namespace brightnet {
 struct PruningOptions {
   WeightsFiles weights = {};
   std::filesystem::path out = {};  ///< folder that the model and the weights are written to
-  bool replace = false;            ///< existing files there, but never those that are read
-  double keep = 0.5;               ///< of the FLOP at the weights' input size, in (0, 1]
-  /// What says how much a channel matters: one of channel_importances(), or "auto": "taylor" with data; without, "scale", or
+  bool replace = false;            ///< overwrites files there, but never those that are read
+  double keep = 0.5;               ///< share of the FLOP that is left, in (0, 1]
+  /// The measure of how much a channel matters: one of channel_importances(), or "auto": "taylor" with data; without, "scale", or
   /// "norm" for a network without batch-norm.
   std::string by = "auto";
-  int multiple = 8;       ///< of the channels that are left of a layer
-  std::string data = {};  ///< for "taylor": as in dataset.h; images of its split `train` are looked at
+  int multiple = 8;       ///< the channels that are left of a layer are a multiple of this
+  std::string data = {};  ///< a data set as in dataset.h, whose split `train` "taylor" looks at
 };
 
 /// The words for PruningOptions::by. "norm": the filters' L2 norm; "scale": batch-norm's scale; "taylor": Σ |weight · gradient|.
 BRIGHTNET_PUBLIC std::vector<std::string> channel_importances();
 
 struct PrunedNetwork {
-  Answer answer = {};                  ///< what was removed where
-  std::filesystem::path model = {};    ///< its YAML
-  std::filesystem::path weights = {};  ///< its .safetensors
+  Answer answer = {};                  ///< the layers, and what was removed of each
+  std::filesystem::path model = {};    ///< the pruned network's YAML
+  std::filesystem::path weights = {};  ///< the pruned network's .safetensors
   std::string fine_tuning = {};        ///< the command that trains it further
 };
 

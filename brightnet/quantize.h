@@ -11,17 +11,17 @@
 namespace brightnet {
 
 struct QuantizationOptions {
-  /// As in dataset.h; images of its split `train` calibrate, and AP is measured on `val`. Without `max_loss` also a folder of
-  /// images without labels, of which all calibrate, its subfolders' too.
+  /// A data set as in dataset.h, whose images of `train` calibrate, and on whose `val` AP is measured. Without `max_loss` also a
+  /// folder of images without labels, of which all calibrate, its subfolders' too.
   std::string data = {};
-  std::vector<std::string> settings = {};  ///< of a configuration: "loader.workers=4"
-  int images = 128;                        ///< of those images, evenly spread
+  std::vector<std::string> settings = {};  ///< settings of a configuration: "loader.workers=4"
+  int images = 128;                        ///< images that calibrate, evenly spread over the data
   /// AP points, hundredths of AP, that may be lost; layers stay in floating point until no more are. Negative: AP is not
   /// measured, and every convolution is quantised that does not predict.
   double max_loss = -1;
   /// Zero points of 0 in signed 8 bits: what TensorRT takes. Coarser by half for activations that are mostly positive.
   bool symmetric = false;
-  bool equalize = true, correct_bias = true;  ///< steps of it, docs/deploy.md
+  bool equalize = true, correct_bias = true;  ///< steps of the calibration, docs/deploy.md
 };
 
 struct QuantizedWeights {

@@ -1,4 +1,4 @@
-// What a process says about threads before it computes. The library changes none of it by itself.
+// Settings of threads that a process makes before it computes. The library changes none of them by itself.
 #pragma once
 
 #include "brightnet/public.h"
@@ -13,8 +13,8 @@ BRIGHTNET_PUBLIC void limit_openmp_threads();
 /// with the loader's. For the whole process.
 BRIGHTNET_PUBLIC void limit_image_threads();
 
-/// The same for as long as one of these lives, in a process where others use OpenCV too. The last one gives back the number that
-/// the first one found, unless it has been changed meanwhile.
+/// Does what limit_image_threads() does for as long as one of these objects lives, in a process where others use OpenCV too. The
+/// last object gives back the number of threads that the first one found, unless it has been changed meanwhile.
 class BRIGHTNET_PUBLIC LimitedImageThreads {
  public:
   LimitedImageThreads();

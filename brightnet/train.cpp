@@ -80,7 +80,7 @@ class LogOfOneRun {
   static inline std::atomic<bool> taken_ = false;
 };
 
-/// With what the options say besides.
+/// The configuration with the number of epochs that the options ask for.
 Configuration configuration_of(const TrainingOptions& options) {
   Configuration run = options.run;
   if (options.epochs == 0) return run;

@@ -15,28 +15,28 @@
 
 namespace brightnet {
 
-/// What is trained on what, and from where.
+/// The configuration of a run, its beginning and its folder.
 struct TrainingOptions {
   Configuration run = {};             ///< a resumed run has its own
-  int64_t epochs = 0;                 ///< train.epochs, before what `run` says; 0: the configuration's
-  std::string weights = {};           ///< pretrained, to start from: a file or a published name
+  int64_t epochs = 0;                 ///< train.epochs, whatever `run` says; 0: as `run` says
+  std::string weights = {};           ///< pretrained weights to start from: a file or a published name
   std::string weights_cfg = {};       ///< the .cfg of darknet's weights that belong to another model
   bool weights_partial = false;       ///< darknet's weights may match the model only up to a point
   bool resume = false;                ///< continue the run in `folder`, or the newest of this configuration
-  std::filesystem::path folder = {};  ///< of the run; a new one is numbered if it exists. Empty: runs/NAME
+  std::filesystem::path folder = {};  ///< the run's; a new run's is numbered if it exists. Empty: runs/NAME
   std::filesystem::path out = {};     ///< with `resume` and no `folder`: what `folder` was for the run
-  std::string device = "auto";        ///< as in DeviceOptions
-  bool no_graph = false;              ///< without CUDA graphs
+  std::string device = "auto";        ///< as DeviceOptions::device
+  bool no_graph = false;              ///< launches kernels one by one instead of by CUDA graphs
 };
 
-/// How far a run is.
+/// The progress of a run.
 struct StepReport {
   int64_t epoch = 0, epochs = 0;  ///< the current one from 1, and how many there will be; 0: not known yet
-  int64_t step = 0, steps = 0;    ///< of the epoch
+  int64_t step = 0, steps = 0;    ///< the current one, and how many the epoch has
   int64_t iteration = 0;          ///< steps since the start of the run
   double rate = 0;                ///< the learning rate
   double loss = 0, box = 0, objectness = 0, classes = 0;  ///< means of the epoch so far (docs/loss.md)
-  double seconds_left = -1;                               ///< of the run; negative: not known yet
+  double seconds_left = -1;                               ///< until the run's end; negative: not known yet
 };
 
 /// Is told what happens in a run, by the thread that called train(). What a member function throws ends nothing: it is
@@ -62,11 +62,11 @@ enum class TrainingOutcome : uint8_t {
 
 struct TrainingResult {
   TrainingOutcome outcome = TrainingOutcome::finished;
-  std::filesystem::path folder = {};  ///< of the run
+  std::filesystem::path folder = {};  ///< the run's folder
   /// The weights to use: the best ones, their average if it is better, or the last ones.
   std::filesystem::path weights;
-  int64_t epochs = 0, iterations = 0;  ///< done
-  std::optional<Scores> best = {};     ///< of the best evaluation; none before the first
+  int64_t epochs = 0, iterations = 0;  ///< how many were trained, in all
+  std::optional<Scores> best = {};     ///< the best evaluation's; without a value before the first
 };
 
 /// Trains until the run is over, or until `stop` is requested: it then finishes the step, saves and returns. Blocks.
@@ -77,25 +77,26 @@ struct TrainingResult {
 BRIGHTNET_PUBLIC TrainingResult train(const TrainingOptions& options, const std::stop_token& stop = {},
                                       RunObserver* observer = nullptr);
 
-/// What a program that trains over ranks has a part in.
+/// Where a program takes part in a training over ranks.
 struct TrainingHooks {
   /// Called once the run can be stopped and resumed; until then a stop is nothing but an end. Returns the token by which it is
   /// asked to stop: every rank has its own, and one is enough.
   std::function<std::stop_token()> can_be_stopped = {};
-  RunObserver* observer = nullptr;  ///< on the first rank
+  RunObserver* observer = nullptr;  ///< is told what happens; on the first rank only
 };
 
-/// The same on all ranks. The log that the run has keeps later messages of the process as well: of how it ended.
+/// Trains as the function above does, called by all ranks. The run's log keeps later messages of the process as well, which say
+/// how it ended.
 BRIGHTNET_PUBLIC TrainingResult train(const TrainingOptions& options, Ranks& ranks,
                                       const TrainingHooks& hooks = {});
 
-/// What a program needs to know that starts processes for a run.
+/// Settings of a run for the program that starts its processes.
 struct PlannedTraining {
   int restarts = 0;  ///< train.restarts
 };
 
-/// Throws InputError for what train() refuses in a configuration before it has read the data, so that it is said before
-/// `ranks` processes are started.
+/// Reads a configuration. Throws InputError for what train() refuses in it before it has read the data, so that it is said
+/// before `ranks` processes are started.
 BRIGHTNET_PUBLIC PlannedTraining check_training(const TrainingOptions& options, int ranks);
 
 }  // namespace brightnet

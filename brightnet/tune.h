@@ -14,12 +14,12 @@
 
 namespace brightnet {
 
-/// What both have. An unused path stays empty.
+/// Options of both search_values() and find_rate().
 struct TuneOptions {
-  Configuration run = {};             ///< where the search starts
-  std::string weights = {};           ///< that every trial starts from
-  std::string device = "auto";        ///< as in DeviceOptions
-  std::filesystem::path folder = {};  ///< of the results; empty: runs/NAME-tune or runs/NAME-rate
+  Configuration run = {};             ///< the configuration where the search starts
+  std::string weights = {};           ///< weights that every trial starts from; may be empty
+  std::string device = "auto";        ///< as DeviceOptions::device
+  std::filesystem::path folder = {};  ///< for the results; empty: runs/NAME-tune or runs/NAME-rate
   /// Called once the work can be stopped; until then a stop is nothing but an end.
   std::function<std::stop_token()> can_be_stopped = {};
   /// Is given the answer before the closing words are logged.
@@ -27,13 +27,13 @@ struct TuneOptions {
 };
 
 struct SearchOptions {
-  std::filesystem::path program = {};  ///< the path of brightnet
+  std::filesystem::path program = {};  ///< the path of the program `brightnet`
   std::filesystem::path resumed = {};  ///< the folder of a search to continue; `run` is empty then
-  std::vector<std::string> keys = {};  ///< empty: the usual ones
-  int trials = 0;      ///< the configuration included; 0: 30, or as many as the resumed search has
-  double minutes = 0;  ///< of each trial; 0: as the configuration or `epochs` say
-  int epochs = 0;      ///< of each trial; 0: as the configuration or `minutes` say
-  uint64_t seed = 0;   ///< of the search
+  std::vector<std::string> keys = {};  ///< names of the values to search; empty: the usual ones
+  int trials = 0;      ///< in all, with the configuration itself; 0: 30, or as the resumed search
+  double minutes = 0;  ///< length of each trial; 0: as the configuration or `epochs` say
+  int epochs = 0;      ///< length of each trial; 0: as the configuration or `minutes` say
+  uint64_t seed = 0;   ///< seed of the search's random numbers
   int jobs = 1;        ///< trials side by side: on a GPU each, or with a share of the threads
 };
 

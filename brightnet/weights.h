@@ -14,12 +14,12 @@ namespace brightnet {
 
 struct TrainedModel;
 
-/// The files in which trained weights are.
+/// The files that trained weights are read from.
 struct WeightsFiles {
   std::filesystem::path weights = {};  ///< a file, or the name of published weights, which are fetched
   std::filesystem::path cfg = {};      ///< darknet's description of a .weights file; empty for a .safetensors
   std::filesystem::path names = {};    ///< darknet's class names: a .names file or an obj.data
-  /// Class names for darknet's weights where no file has them; empty: they are numbered.
+  /// Class names for darknet's weights where no file has them; empty: classes are numbered.
   std::vector<std::string> classes = {};
 };
 
@@ -37,8 +37,8 @@ class BRIGHTNET_PUBLIC Weights {
   static Weights open(const std::filesystem::path& file) { return open(WeightsFiles{.weights = file}); }
 
   const std::string& model() const;                 ///< the network's name
-  const std::vector<std::string>& classes() const;  ///< by class id
-  int input_height() const;                         ///< pixels, at which the network was evaluated
+  const std::vector<std::string>& classes() const;  ///< names; the index is the class id
+  int input_height() const;                         ///< in pixels, at which the network was evaluated
   int input_width() const;
   int channels() const;        ///< 3: RGB; 1: grey
   int64_t parameters() const;  ///< trainable values
