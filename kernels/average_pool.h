@@ -11,7 +11,7 @@ namespace brightnet {
 /// y[oy, ox] = the mean of x over rows [oy·stride − before, oy·stride − before + height) and columns likewise;
 /// elements outside x do not count.
 struct AveragePool {
-  int height = 1, width = 1;  ///< of the window, in pixels
+  int height = 1, width = 1;  ///< height and width of the window in pixels
   int stride = 1, before = 0;
 };
 

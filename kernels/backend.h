@@ -47,7 +47,7 @@ class Backend : public Device {
                              StatisticsExchange* exchange) = 0;
 
   // Normalisation and activation.
-  /// For batch_norm_* and bias_gradient.
+  /// Bytes of workspace that batch_norm_forward(), batch_norm_backward() and bias_gradient() need.
   virtual size_t channel_workspace(const Shape& shape) const = 0;
   virtual void batch_norm_forward(const BatchNormForward& op) = 0;
   virtual void batch_norm_backward(const BatchNormBackward& op) = 0;
@@ -113,22 +113,25 @@ class Backend : public Device {
   /// The weights of a weighted sum: factors[i, c], fp32, one for each of `inputs` inputs and channel, made from
   /// the parameters (kernels/weighted_sum.h).
   virtual void sum_factors(const SumWeights& weights, const float* parameters, float* factors) = 0;
-  /// Gradient of the parameters, = or +=, from that of the factors.
+  /// Computes the gradient of the parameters from that of the factors, and writes it or adds it to
+  /// `gradient`.
   virtual void sum_factors_backward(const SumWeights& weights, const float* parameters,
                                     const float* factor_gradient, float* gradient, bool accumulate) = 0;
   /// Converts between compute types, rounding to nearest even; NaN stays NaN, overflow becomes infinite. The
   /// memory must not overlap.
   virtual void cast(const Tensor& from, const Tensor& to) = 0;
-  /// cast() of each pair. A GPU does hundreds of small ones in one launch.
+  /// Does cast() of each pair. A GPU does hundreds of small ones in one launch.
   virtual void cast_all(std::span<const CastPair> pairs) {
     for (const CastPair& pair : pairs) cast(pair.from, pair.to);
   }
-  /// to = or += from for each pair, `to` in fp32: weight gradients that convolutions leave rounded
-  /// (Convolution::rounds_weight_gradient()). A GPU does hundreds of them in one launch.
+  /// Converts `from` to fp32 for each pair and writes it or adds it to `to`, for weight gradients that
+  /// convolutions leave rounded (Convolution::rounds_weight_gradient()). A GPU does hundreds of them in one
+  /// launch.
   virtual void add_rounded(std::span<const CastPair> pairs, bool accumulate) = 0;
-  /// How many channels an image, or the predictions that a YOLO head reads, have in a network's memory, where they are so
-  /// many. Where that is more, the last are zero: normalize_image() writes them, and yolo_loss() those of the gradient.
-  /// Convolutions do without weights for them (ConvolutionSpec::zero_inputs and zero_outputs).
+  /// The number of channels that an image of `channels` channels, or the predictions that a YOLO head reads,
+  /// have in a network's memory. Where that is more than `channels`, the last are zero: normalize_image()
+  /// writes them, and yolo_loss() those of the gradient. Convolutions do without weights for them
+  /// (ConvolutionSpec::zero_inputs and zero_outputs).
   virtual int padded_channels(int channels, DType /*type*/) const { return channels; }
   /// y = x in 8 bits (kernels/math/quantization.h), from fp32 to u8.
   virtual void quantize(const Tensor& x, const QuantizedRange& range, const Tensor& y) = 0;
@@ -140,21 +143,22 @@ class Backend : public Device {
   /// device's memory.
   virtual void fake_quantize_weights(const float* w, const float* scales, size_t outputs,
                                      size_t weights_per_output, float* y) = 0;
-  /// u8 pixels to the compute type: value / 255, correctly rounded to fp32. Channels that only x has become zero.
+  /// Converts u8 pixels to the compute type: value / 255, correctly rounded to fp32. Channels that only x has
+  /// become zero.
   virtual void normalize_image(const Tensor& pixels, const Tensor& x) = 0;
-  /// upload_ahead() of a batch's pictures into `memory`, which has pictures.layout.bytes(), and in the same order of work
-  /// what they show (kernels/math/painting.h) into `pixels`, u8.
+  /// Uploads a batch's pictures as upload_ahead() does, into `memory`, which has pictures.layout.bytes(), and
+  /// in the same order of work paints what they show (kernels/math/painting.h) into `pixels`, u8.
   virtual void paint_ahead(const Pictures& pictures, void* memory, const Tensor& pixels) = 0;
 
   // YOLO head (formulas in kernels/math/yolo.h). Predictions and their gradient are dense but for padded_channels().
   virtual size_t yolo_workspace(const YoloHead& head, const Shape& predictions) const = 0;
-  /// The loss and its gradient, entirely on the device.
+  /// Computes the loss and its gradient, entirely on the device.
   virtual void yolo_loss(const YoloHead& head, const YoloLossPass& pass) = 0;
   virtual size_t yolo_detect_workspace(const YoloHead& head, const Shape& predictions) const = 0;
-  /// For every prediction and class whose objectness · class probability exceeds `threshold`, appends a
-  /// Detection to detections[image] (host memory; this synchronizes). Boxes are not clipped to the image. An
-  /// image with more than max_candidates keeps those with the highest scores (of equals the first), in the
-  /// order of row, column, anchor, class.
+  /// Finds detections: for every prediction and class whose objectness · class probability exceeds
+  /// `threshold`, appends a Detection to detections[image] (host memory; this synchronizes). Boxes are not
+  /// clipped to the image. An image with more than max_candidates keeps those with the highest scores (of
+  /// equals the first), in the order of row, column, anchor, class.
   virtual void yolo_detect(const YoloHead& head, const Tensor& predictions, float threshold,
                            std::span<std::vector<Detection>> detections, void* workspace) = 0;
 
@@ -170,8 +174,9 @@ class Backend : public Device {
   /// the statistics. `workspace`: step_workspace_bytes.
   virtual void check_step(const StepPolicy& policy, const StepEvidence& evidence, StepState* state,
                           void* workspace) = 0;
-  /// The rule's step of every parameter in a range, with its gradient times StepState::gradient_factor and the
-  /// rate_of() the range, and ema = d·ema + (1 − d)·value (ema: nullptr for none). Nothing in a skipped step.
+  /// Takes the rule's step with every parameter in a range, with its gradient times
+  /// StepState::gradient_factor and the rate_of() the range, and sets ema = d·ema + (1 − d)·value (ema:
+  /// nullptr for none). A skipped step changes nothing.
   virtual void optimizer_step(const OptimizerRule& rule, const OptimizerArrays& arrays,
                               std::span<const ParameterRange> ranges, const StepState* state) = 0;
   /// Forward passes update the running statistics (`values`) before it is known whether the step is finite.

@@ -13,12 +13,12 @@ namespace brightnet {
 /// slices. Everything but y, z and the addend is fp32, and [c] unless said otherwise.
 struct BatchNormForward {
   Tensor y, z;
-  Tensor addend{};  ///< of a shortcut: dense, of y's shape; none: nothing is added
+  Tensor addend{};  ///< a shortcut's other input, dense and of y's shape; none: nothing is added
   const float *scale = nullptr, *shift = nullptr;
-  /// running = (1 − momentum)·running + momentum·batch's.
+  /// The running statistics: running = (1 − momentum)·running + momentum·batch's.
   float *running_mean = nullptr, *running_variance = nullptr;
   float momentum = 0.1f;
-  /// Written for the backward pass.
+  /// The batch's statistics, written for the backward pass.
   float *mean = nullptr, *inverse_std = nullptr;
   /// Σy and Σy² if already computed, else nullptr: two rows of c that begin `sums_pitch` apart (0: c).
   const float* sums = nullptr;
@@ -40,13 +40,13 @@ struct BatchNormBackward {
   float *scale_gradient = nullptr, *shift_gradient = nullptr;
   /// Adds to the parameters' gradients instead of overwriting them.
   bool accumulate = true;
-  /// Running statistics were used: mean and inverse_std are constants.
+  /// True where running statistics were used: mean and inverse_std are constants.
   bool frozen = false;
   Activation activation = Activation::linear;
   void* workspace = nullptr;
-  /// The same as in the forward pass: dy is then the gradient through the statistics of all ranks' pixels. The
-  /// parameters' gradients still need the all-reduce over ranks, like every gradient: a device may leave each
-  /// rank's own sum, or the total on rank 0 and zero elsewhere.
+  /// Sums over all ranks' pixels, as in the forward pass: dy is then the gradient through the statistics of
+  /// all of them. The parameters' gradients still need the all-reduce over ranks, like every gradient: a
+  /// device may leave each rank's own sum, or the total on rank 0 and zero elsewhere.
   StatisticsExchange* exchange = nullptr;
 };
 

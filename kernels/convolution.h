@@ -13,20 +13,21 @@
 
 namespace brightnet {
 
-/// What makes a convolution one in 8 bits (inference only): the sums are exact, and scaled, activated and rounded once.
+/// The ranges and scales of a convolution in 8 bits (inference only): the sums are exact, and scaled,
+/// activated and rounded once.
 struct QuantizedConvolution {
-  QuantizedRange input;                  ///< of x, u8
+  QuantizedRange input;                  ///< range of the input x, which is u8
   std::vector<float> weight_scales;      ///< one for each output channel
-  std::optional<QuantizedRange> output;  ///< of y, u8; none: y is fp32
+  std::optional<QuantizedRange> output;  ///< range of the output y, which is u8; none: y is fp32
 };
 
 struct ConvolutionSpec {
   Shape input, output;                         ///< NHWC
   int kernel = 1, stride = 1, padding = 0;     ///< square, in pixels; padding on every side
   int zero_inputs = 0;                         ///< the input's last channels are zero and have no weights
-  int zero_outputs = 0;                        ///< likewise the output's, beyond the channels of y and dy
+  int zero_outputs = 0;                        ///< zero channels after those of y and dy, without weights
   int groups = 1;                              ///< each output reads the inputs of its own group of channels
-  DType type = DType::f32;                     ///< of activations and working weights
+  DType type = DType::f32;                     ///< type of activations and working weights
   bool training = true;                        ///< false: forward only
   bool input_gradient = true;                  ///< false for the layer that reads the image
   bool bias = false;                           ///< forward adds a bias per output channel
@@ -51,13 +52,13 @@ struct ConvolutionSpec {
   double flops() const { return 2.0 * output.pixels() * weight_count(); }
 };
 
-/// What the calls of a convolution read and write; null where there is no such call.
+/// The operands of a convolution's calls; null where there is no such call.
 struct ConvolutionTensors {
-  Tensor x{}, y{};              ///< forward()
-  const float* bias = nullptr;  ///< forward()
-  Tensor dy{};                  ///< the backward passes
-  Tensor dx{}, part{};          ///< backward_data(); with a part, add_backward_data()
-  Tensor backward_x{};          ///< backward_weights()
+  Tensor x{}, y{};              ///< input and output of forward()
+  const float* bias = nullptr;  ///< bias of forward()
+  Tensor dy{};                  ///< output's gradient, which the backward passes read
+  Tensor dx{}, part{};          ///< operands of backward_data() or, with a part, of add_backward_data()
+  Tensor backward_x{};          ///< input that backward_weights() reads
 };
 
 /// bind() gives it memory of the network's plan: `weights` persists between steps, `workspace` is shared with
@@ -68,7 +69,8 @@ class Convolution {
   virtual size_t weight_bytes() const = 0;
   /// The least workspace that it runs with.
   virtual size_t workspace_bytes() const = 0;
-  /// With a workspace of more bytes, up to this, it can choose among more implementations: see extend_workspace().
+  /// The largest workspace that the convolution makes use of: with more than workspace_bytes() it can choose
+  /// among more implementations (extend_workspace()).
   virtual size_t most_workspace_bytes() const { return workspace_bytes(); }
   virtual void bind(void* weights, void* workspace) = 0;
   /// Tells after bind() that the workspace has `bytes`, which is more than workspace_bytes().
@@ -83,9 +85,10 @@ class Convolution {
 
   // Where a device chooses among implementations by trying them, these do so for all calls at once, after prepare() and
   // before the first of the calls. Otherwise each call chooses when it is first made, beside whatever else runs then.
-  /// Says what is going to be chosen, so that what earlier runs chose is made ready for many convolutions at once.
+  /// Says what choose() will be asked for, so that what earlier runs chose is made ready for many
+  /// convolutions at once.
   virtual void expect(const ConvolutionTensors&) {}
-  /// Chooses. The tensors are written to; weights and bias are not.
+  /// Chooses the implementations. The tensors are written to; weights and bias are not.
   virtual void choose(const ConvolutionTensors&) {}
 
   /// y = activation(x ∗ w + bias); bias is fp32, or nullptr when the spec has none. It has zeros for zero_outputs.

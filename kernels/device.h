@@ -36,7 +36,7 @@ class WorkClock {
   virtual ~WorkClock() = default;
   virtual void begin() = 0;
   virtual void end() = 0;
-  /// Total of all intervals finished so far.
+  /// Seconds of all intervals finished so far, in total.
   virtual double seconds() = 0;
 };
 
@@ -52,7 +52,7 @@ class Device {
   virtual void* native_stream() const { return nullptr; }
 
   // Memory.
-  /// At least 64-byte aligned. Throws a DeviceError when there is not enough.
+  /// Allocates memory that is at least 64-byte aligned. Throws a DeviceError when there is not enough.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory, size_t bytes) = 0;
   /// Bytes that allocate() can still give.
@@ -60,7 +60,7 @@ class Device {
   /// Bytes allocated now, and at most since the start.
   size_t allocated_bytes() const { return allocated_; }
   size_t peak_bytes() const { return peak_; }
-  /// The host memory can be reused as soon as this returns.
+  /// Copies to the device; the host memory can be reused as soon as this returns.
   virtual void upload(void* device, const void* host, size_t bytes) = 0;
   virtual void download(void* host, const void* device, size_t bytes) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
@@ -72,9 +72,9 @@ class Device {
   /// Host memory for upload_ahead(), page-locked for a GPU. Callable from any thread.
   virtual void* allocate_host(size_t bytes) = 0;
   virtual void release_host(void* memory) = 0;
-  /// Like upload(), from memory of allocate_host(), which must not change until finish_uploads(). Does not
-  /// wait for work queued since the last upload_ahead(): with double buffering, one buffer is filled while
-  /// the other is read.
+  /// Uploads from memory of allocate_host(), which must not change until finish_uploads(). Does not wait for
+  /// work queued since the last upload_ahead(): with double buffering, one buffer is filled while the other
+  /// is read.
   virtual void upload_ahead(void* device, const void* host, size_t bytes) = 0;
   /// Waits for all uploads ahead, and for nothing else.
   virtual void finish_uploads() = 0;
@@ -86,7 +86,8 @@ class Device {
   virtual std::string why_no_jpeg_decoder() const { return "the CPU has none"; }
   /// The memory that a decoder of so many files at a time allocates.
   virtual size_t jpeg_decoder_bytes(int) const { return 0; }
-  /// Throws a DeviceError where there is a reason against it.
+  /// Makes a decoder of so many files at a time. Throws a DeviceError where why_no_jpeg_decoder() has a
+  /// reason.
   virtual std::unique_ptr<JpegDecoder> make_jpeg_decoder(int) {
     throw DeviceError("this device decodes no JPEG files", "", "Set loader.decode to cpu.");
   }

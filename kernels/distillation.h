@@ -10,16 +10,17 @@
 
 namespace brightnet {
 
-/// `gradient` is of the student's output. All three are of one compute type; the arithmetic is fp32, sums are fp64.
+/// Operands of one loss; `gradient` is that of the student's output. All three tensors are of one compute
+/// type; the arithmetic is fp32, sums are fp64.
 struct DistillationPass {
   Tensor student, teacher, gradient;
-  float weight = 1;  ///< of this loss
+  float weight = 1;  ///< weight of this loss
   GradientScale scale;
   LossTotals* totals = nullptr;  ///< weight · loss is added to its `distillation`; device memory or nullptr
   void* workspace = nullptr;
 };
 
-/// Blocks of a GPU's pass over predictions.
+/// Most blocks of a GPU's pass over predictions.
 constexpr unsigned most_distillation_blocks = 1024;
 
 /// Bytes of workspace that any of these passes takes for an output of this shape.

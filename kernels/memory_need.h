@@ -7,8 +7,8 @@
 namespace brightnet {
 
 struct MemoryNeed {
-  size_t device = 0;  ///< from Device::allocate()
-  size_t host = 0;    ///< beside it, of this machine: the CPU's own memory
+  size_t device = 0;  ///< bytes from Device::allocate()
+  size_t host = 0;    ///< bytes of the machine's own memory, beside those
 };
 
 /// Throws InputError as core/require_memory.h says. `processes` of this machine take as much each; each has a GPU of

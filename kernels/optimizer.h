@@ -15,7 +15,7 @@ namespace brightnet {
 /// ranges are untouched. With rate 0 the parameters keep their values, but moments and averages are updated.
 struct ParameterRange {
   size_t begin = 0, end = 0;
-  float rate = 1;           ///< times StepState::rate
+  float rate = 1;           ///< factor on StepState::rate
   float decay = 0;          ///< weight decay
   bool pretrained = false;  ///< the rate is also multiplied by StepState::pretrained_share
 };
@@ -39,11 +39,11 @@ constexpr size_t step_workspace_bytes = 1024 * sizeof(double);
 
 /// The flat fp32 arrays of an optimizer step, 16-byte aligned.
 struct OptimizerArrays {
-  size_t count = 0;  ///< elements of each
+  size_t count = 0;  ///< elements of each array
   float* values = nullptr;
-  const float* gradients = nullptr;  ///< times the loss scale
+  const float* gradients = nullptr;  ///< gradients of the loss times the loss scale
   float* first = nullptr;            ///< the rule's first moment
-  float* second = nullptr;           ///< its second; nullptr for a rule of one
+  float* second = nullptr;           ///< the rule's second moment; nullptr for a rule of one
   float* ema = nullptr;              ///< exponential moving average of the values; nullptr for none
 };
 

@@ -12,10 +12,10 @@ namespace brightnet {
 /// ε of SumNormalization. That of softmax is darknet's, which adds it after the largest weight is taken off.
 constexpr float sum_epsilon = 1e-4f;
 
-/// Values that all weights of a column share.
+/// The values that all weights of a column share.
 struct SumColumn {
-  float largest = 0;      ///< weight
-  float denominator = 1;  ///< of the factors
+  float largest = 0;      ///< largest weight
+  float denominator = 1;  ///< denominator of the factors
 
   BRIGHTNET_HD float numerator(SumNormalization normalization, float weight) const {
     switch (normalization) {
@@ -40,7 +40,7 @@ BRIGHTNET_HD SumColumn sum_column(const SumWeights& sum, const float* weights) {
   return column;
 }
 
-/// factors[i · channels] of every input i.
+/// Writes factors[i · channels] of every input i.
 BRIGHTNET_HD void sum_factors_of(const SumWeights& sum, const float* weights, float* factors) {
   const SumColumn column = sum_column(sum, weights);
   for (int i = 0; i < sum.inputs; ++i) {

@@ -24,9 +24,9 @@ struct Traffic {
 /// One launch of a kernel of ours, one copy, or one pass of a convolution.
 struct LaunchRecord {
   std::string name;  ///< source file of the launch; "convolution"
-  int layer = -1;    ///< of the network; −1: the input and the optimizer
+  int layer = -1;    ///< place of the layer in the network; −1: the input and the optimizer
   Traffic traffic;
-  double flops = 0;  ///< of convolutions
+  double flops = 0;  ///< multiplications and additions of a convolution
   bool convolution = false;
   bool states_traffic = true;
 };
@@ -47,7 +47,7 @@ class LaunchList {
 
   int multiprocessors() const { return multiprocessors_; }
   bool fuses() const { return fuses_; }
-  /// Later records are of this layer.
+  /// Sets the layer of later records.
   void set_layer(int layer) { layer_ = layer; }
   void add_kernel(const Traffic* traffic, const std::source_location& where);
   void add_convolution(const Traffic& traffic, double flops);

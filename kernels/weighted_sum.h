@@ -29,7 +29,7 @@ constexpr bool is_shared(SumWeighting weighting) {
   return false;
 }
 
-/// What makes a factor of a weight w_i, over the inputs i.
+/// How a weight w_i becomes a factor, over the inputs i.
 enum class SumNormalization : uint8_t {
   none,    ///< w_i
   relu,    ///< max(w_i, 0) / (ε + Σ max(w_j, 0)), with ε = 10⁻⁴
@@ -44,7 +44,7 @@ constexpr std::string_view enum_name(SumNormalization normalization) {
   return {};
 }
 
-/// Inputs of one weighted sum.
+/// Most inputs of one weighted sum.
 constexpr int most_summed_inputs = 16;
 
 struct SumWeights {
@@ -52,7 +52,7 @@ struct SumWeights {
   SumWeighting weighting = SumWeighting::input;
   SumNormalization normalization = SumNormalization::none;
 
-  /// Parameters of an input: [inputs][row()].
+  /// Parameters of one input; those of all are [inputs][row()].
   constexpr int row() const { return is_shared(weighting) ? 1 : channels; }
 };
 

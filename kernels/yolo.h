@@ -29,7 +29,7 @@ struct YoloLossPass {
   GradientScale scale;
   /// Receives the batch's sums; device memory.
   YoloLoss* loss = nullptr;
-  /// The same sums are added here; device memory or nullptr.
+  /// The batch's sums are added to this; device memory or nullptr.
   LossTotals* totals = nullptr;
   void* workspace = nullptr;
 };

@@ -130,14 +130,14 @@ class SingleConvolution : public ConvolutionLayer {
 
   const bool simulates_;
   const ParameterEntry *weight_, *bias_;
-  float *folded_weight_ = nullptr, *folded_bias_ = nullptr;  ///< with batch-norm by running statistics
+  float *folded_weight_ = nullptr, *folded_bias_ = nullptr;  ///< batch-norm by running statistics folded in
   Tensor kept_output_;
-  Tensor dense_gradient_;   ///< of an output whose own must not be overwritten
-  Tensor quantized_input_;  ///< of an 8-bit convolution whose input is in floating point
+  Tensor dense_gradient_;   ///< gradient of an output whose own must not be overwritten
+  Tensor quantized_input_;  ///< 8-bit input of a convolution whose input is in floating point
   // Where 8 bits are simulated.
   Tensor rounded_input_;
   float *rounded_weight_ = nullptr, *weight_scales_ = nullptr;
-  /// In fp32; the output holds its gradient as well.
+  /// For `precision: fp32`: copies in fp32. That of the output holds its gradient as well.
   Tensor wide_input_, wide_output_, wide_input_gradient_;
 };
 
@@ -161,7 +161,7 @@ void SingleConvolution::memory(MemoryList& list) {
   ConvolutionLayer::memory(list);
   if (!spec_.folded) return;
   list.weights(folded_bias_, out.c * sizeof(float));
-  // Before they are converted to the working weights.
+  // The folded weights, before they are converted to the working weights.
   list.preparing(folded_weight_, spec_.weight_count() * sizeof(float));
 }
 

@@ -8,11 +8,11 @@
 
 namespace brightnet {
 
-/// What such layers have in common, and what the network asks of them alone: of a layer with a convolution of its own
-/// (convolution.cpp), and of two that have one together (twin_convolutions.cpp).
+/// The common part of convolution layers, and what the network asks of them alone: layers with a convolution
+/// of their own (convolution.cpp), and pairs of layers that share one (twin_convolutions.cpp).
 class ConvolutionLayer : public Layer {
  public:
-  /// The convolution that its calls run; nullptr where those of the layer before do.
+  /// The convolution that this layer's calls run; nullptr where the calls of the layer before run it.
   const ConvolutionSpec* spec() const { return convolution_ ? &spec_ : nullptr; }
   /// The chosen implementation, for `bench`.
   std::string implementation() const {
@@ -34,7 +34,8 @@ class ConvolutionLayer : public Layer {
     if (convolution_) convolution_->choose(tensors(forward, backward));
   }
 
-  /// What cast_all() converts instead of prepare(), after every change of the values; null: prepare() it is.
+  /// The pair that Backend::cast_all() converts instead of a call of prepare(), after every change of the
+  /// values; null: prepare() is called.
   virtual CastPair weight_cast() const = 0;
   /// Recomputes an output of batch-norm from what the last forward() kept.
   virtual void rebuild(const Tensor& output) = 0;
@@ -45,23 +46,23 @@ class ConvolutionLayer : public Layer {
   ConvolutionLayer(const ConvAttributes& conv, const LayerSetup& setup);
   /// Plans a convolution of so many filters, which are the layer's or also another's.
   void plan_convolution(int filters);
-  /// What the convolution's calls are given within those of the layer.
+  /// The operands of the convolution's calls within these calls of the layer.
   virtual ConvolutionTensors tensors(const LayerCall& forward, const LayerCall& backward) const = 0;
-  /// The tensors of write_input_gradient().
+  /// Adds the tensors of write_input_gradient() to `tensors`.
   void append_input_gradient(const LayerCall& backward, ConvolutionTensors& tensors) const;
-  /// Writes the gradient of its input, where that has one.
+  /// Writes the gradient of the layer's input, where that has one.
   void write_input_gradient(const Tensor& dy, const LayerCall& call);
 
   const ConvAttributes attributes_;
   const bool widens_;                  ///< computes in fp32 though its input and output are in 16 bits
   const bool trains_;                  ///< the parameters have gradients
   const bool passes_gradient_;         ///< backward() will be called
-  std::optional<Normalization> norm_;  ///< by the batch's statistics
+  std::optional<Normalization> norm_;  ///< batch-norm by the batch's statistics, if it has that
   ConvolutionSpec spec_;
   std::unique_ptr<Convolution> convolution_;
   void *weights_ = nullptr, *rounded_gradient_ = nullptr;
-  Tensor added_gradient_;      ///< of an input that another consumer has one of
-  void* workspace_ = nullptr;  ///< the convolution's, and batch-norm's
+  Tensor added_gradient_;      ///< input gradient that is added to the one another consumer wrote
+  void* workspace_ = nullptr;  ///< workspace of the convolution and of batch-norm
   size_t workspace_bytes_ = 0;
 };
 

@@ -30,7 +30,7 @@ std::string described(const Model& model, const std::vector<FoundHead>& heads) {
   return fmt::format("'{}' predicts at strides of {:g}", model.name, fmt::join(strides, ", "));
 }
 
-/// What the convolution before a head reads.
+/// The layer that the convolution before a head reads.
 int features_of(const Model& model, int head) {
   int layer = model.layers[head].inputs[0];
   while (layer != network_input && !std::holds_alternative<ConvAttributes>(model.layers[layer].attributes))

@@ -13,12 +13,12 @@ namespace brightnet {
 /// A head of the student and the one of the teacher with its stride; all are places of layers.
 struct TaughtHead {
   int student = 0, teacher = 0;
-  int adapter = -1;   ///< in Distillation::student; -1: no features are taught
-  int features = -1;  ///< of the teacher
+  int adapter = -1;   ///< the adapter's layer in Distillation::student; -1: no features are taught
+  int features = -1;  ///< the teacher's layer whose output is taught; -1: none
 };
 
 struct Distillation {
-  Model student;  ///< with its adapters
+  Model student;  ///< the student with its adapters
   Model teacher;
   ParameterLayout teacher_layout;
   std::vector<float> teacher_values;
@@ -31,15 +31,15 @@ struct Distillation {
 /// image.
 Distillation make_distillation(const Model& student, const Model& teacher, float predictions, float features);
 
-/// What the teacher keeps for the student after infer() (NetworkSetup::kept).
+/// The layers whose outputs the teacher keeps for the student after infer() (NetworkSetup::kept).
 std::vector<int> kept_outputs(const Distillation& distillation);
 
 /// The loss of one network of the student against one of the teacher: of the same batch and input size.
 class DistillationLoss : public OutputLoss {
  public:
-  /// All outlive it.
+  /// All arguments outlive the loss.
   DistillationLoss(const Distillation& distillation, const Network& teacher, Backend& backend);
-  /// Bytes of its workspace, which may be that of other such losses.
+  /// Bytes of the loss's workspace, which may be that of other such losses.
   size_t workspace_bytes() const;
   void bind(void* workspace) { workspace_ = workspace; }
 

@@ -85,7 +85,7 @@ void share_gradients_of_shortcuts(Graph& graph, const Model& model) {
     if (!std::holds_alternative<ShortcutAttributes>(model.layers[i].attributes)) continue;
     for (const int input : node.inputs) {
       if (input == network_input || std::count(node.inputs.begin(), node.inputs.end(), input) > 1) continue;
-      if (input == node.summand) continue;  // has it anyway
+      if (input == node.summand) continue;  // its gradient is the sum's anyway
       const GraphNode& source = graph[input];
       const auto& readers = source.consumers;
       // Another consumer must not add to it before the summand has read it.
@@ -120,7 +120,7 @@ Graph make_graph(const Model& model, const ParameterLayout& layout, DType type) 
 
 bool quantize(Graph& graph, const Model& model) {
   const std::vector<int> ranges = shared_ranges(model);
-  std::vector<bool> stored(ranges.size(), true);  // by the place of a range's first layer
+  std::vector<bool> stored(ranges.size(), true);  // for each range, at the place of its first layer
   const auto range_of = [&](int layer) { return static_cast<size_t>(ranges[layer + 1]); };
   for (int i = 0; i < static_cast<int>(graph.size()); ++i) {
     const LayerQuantization& layer = model.quantization[i];

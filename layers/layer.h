@@ -22,7 +22,7 @@ constexpr float batch_norm_epsilon = 1e-5f;
 /// small batches that detectors are trained with.
 constexpr float batch_norm_momentum = 0.03f;
 
-/// What a layer is made from. Everything it refers to must outlive the layer.
+/// The arguments of a layer's constructor. Everything it refers to must outlive the layer.
 struct LayerSetup {
   const LayerDescription& description;
   std::vector<Shape> inputs;
@@ -35,23 +35,26 @@ struct LayerSetup {
   StatisticsExchange* statistics = nullptr;
   /// Channels of the image that are zero, where the first input is an image: Backend::padded_channels() counts them.
   int zero_inputs = 0;
-  /// Likewise of predictions: of a head, and of the convolution that computes them. They are beyond its output's shape.
+  /// Channels of predictions that are zero likewise, for a head and for the convolution that computes them.
+  /// They are beyond the output's shape.
   int zero_outputs = 0;
   /// False when no layer before this one has parameters.
   bool input_gradient = true;
-  /// Another consumer of the first input writes its gradient before this one.
+  /// True when another consumer of the first input writes that input's gradient before this layer does.
   bool adds_input_gradient = false;
   /// The output's gradient must not be overwritten: it is a slice of the gradient of the concat that reads the output, or
   /// that of the shortcut whose sum the output is (LayerCall::addend), and so also of the shortcut's other input.
   bool shares_output_gradient = false;
   /// A head of an inference network also computes the loss of its predictions.
   bool loss_of_inference = false;
-  /// A convolution of an 8-bit network, or (NetworkSetup::simulates_int8) of one that rounds as that does; and whether its
-  /// input is in 8 bits already.
+  /// The quantization of a convolution in an 8-bit network or, where `simulates_int8` (as in NetworkSetup),
+  /// in one that rounds as an 8-bit network does. `input_is_quantized`: the convolution's input is in 8 bits
+  /// already.
   std::optional<QuantizedConvolution> quantized = {};
   bool simulates_int8 = false;
   bool input_is_quantized = false;
-  /// Sees, and may change, what the activation of a convolution is applied to, which is a pass of its own then.
+  /// Called with the tensor that a convolution's activation is applied to, which it may change. If set, the
+  /// activation is a pass of its own.
   std::function<void(const Tensor&)> before_activation = {};
 };
 
@@ -60,9 +63,9 @@ struct LayerSetup {
 struct LayerCall {
   std::span<const Tensor> inputs{};
   Tensor output{};
-  Tensor addend{};  ///< what is added to the output, if that is the sum of a shortcut: its other input
+  Tensor addend{};  ///< a shortcut's other input, which is added to the output; null: nothing is added
   std::span<const Tensor> input_gradients{};
-  std::span<const bool> accumulate{};  ///< for each input: add to the gradient that is there already
+  std::span<const bool> accumulate{};  ///< for each input: whether to add to the gradient that is there
   Tensor output_gradient{};            ///< the layer may overwrite it: it is not read afterwards
 };
 
@@ -74,16 +77,17 @@ class Layer {
   virtual ~Layer() = default;
 
   const Shape& output_shape() const { return output_shape_; }
-  /// Lists the memory that it needs: when the network is planned, and each time that it is bound to memory.
+  /// Lists the memory that the layer needs: when the network is planned, and each time that it is bound to
+  /// memory.
   virtual void memory(MemoryList&) {}
-  /// Called once what it listed is placed.
+  /// Called once the memory that the layer listed is placed.
   virtual void bound() {}
   /// True when backward() reads the layer's inputs, which must then be kept.
   virtual bool backward_reads_inputs() const { return false; }
 
   /// Updates the working copies of the parameters; called after every change of their values, between steps.
   virtual void prepare() {}
-  /// In training batch-norm uses the batch's statistics, in inference the running ones.
+  /// Computes the output. In training batch-norm uses the batch's statistics, in inference the running ones.
   virtual void forward(const LayerCall& call) = 0;
   /// Writes the input gradients and writes the parameters' gradients, or adds to them in later micro-batches
   /// of one optimizer step.

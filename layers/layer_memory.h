@@ -12,14 +12,16 @@ namespace brightnet {
 
 /// Bytes of memory that a layer needs, by lifetime.
 struct MemoryNeeds {
-  size_t weights = 0;    ///< for as long as the network: working copies of parameters
-  size_t saved = 0;      ///< from its forward to its backward pass
-  size_t workspace = 0;  ///< within one call
-  /// Up to this a larger workspace makes it faster. It gets what the step's tensors leave free in its calls.
+  size_t weights = 0;    ///< working copies of parameters, kept as long as the network
+  size_t saved = 0;      ///< kept from the layer's forward to its backward pass
+  size_t workspace = 0;  ///< used within one call; the least that the layer runs with
+  /// The largest workspace that can make the layer faster. The layer gets what the step's tensors leave free
+  /// in its calls.
   size_t most_workspace = 0;
-  size_t tensors = 0;    ///< of the workspace, before the part that can be larger
-  size_t preparing = 0;  ///< within prepare(), in the memory of the step's tensors, which is free then
-  /// Needed from its backward pass until the network has converted ConvolutionLayer::append_rounded_gradients().
+  size_t tensors = 0;    ///< part of the workspace before the part that can be larger
+  size_t preparing = 0;  ///< used within prepare(), in the memory of the step's tensors, which is free then
+  /// Kept from the layer's backward pass until the network has converted
+  /// ConvolutionLayer::append_rounded_gradients().
   size_t rounded_gradient = 0;
 };
 
@@ -27,7 +29,7 @@ struct MemoryNeeds {
 struct LayerMemory {
   void *weights = nullptr, *saved = nullptr, *workspace = nullptr, *preparing = nullptr,
        *rounded_gradient = nullptr;
-  size_t workspace_bytes = 0;  ///< at least MemoryNeeds::workspace
+  size_t workspace_bytes = 0;  ///< size of `workspace`, at least MemoryNeeds::workspace
 };
 
 /// Counts what is listed, and sets the pointer to each piece. The pieces of one lifetime follow each other.

@@ -19,7 +19,7 @@ ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes) {
     size_t begin, end;
     int first, last;
   };
-  std::vector<Placed> placed;  // by begin
+  std::vector<Placed> placed;  // sorted by `begin`
   for (const size_t index : order) {
     const Lifetime& life = lifetimes[index];
     const size_t bytes = aligned(life.bytes, device_alignment);
@@ -54,7 +54,7 @@ ArenaRange largest_free_range(const std::vector<Lifetime>& lifetimes, const Aren
   std::sort(used.begin(), used.end(),
             [](const ArenaRange& a, const ArenaRange& b) { return a.offset < b.offset; });
   ArenaRange largest;
-  size_t end = 0;  // of what is used so far
+  size_t end = 0;  // the end of what is used so far
   for (const ArenaRange& range : used) {
     if (range.offset > end && range.offset - end > largest.bytes) largest = {end, range.offset - end};
     end = std::max(end, range.offset + range.bytes);

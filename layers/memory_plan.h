@@ -47,7 +47,7 @@ struct NetworkMemory {
   /// Activations, saved tensors, gradients and workspace, which share memory by lifetime; or what prepare()
   /// needs in the same memory, if that is more.
   size_t step = 0;
-  size_t unshared = 0;  ///< what `step` would be without sharing
+  size_t unshared = 0;  ///< bytes that `step` would take without sharing
   std::vector<LayerMemoryRow> rows;
   size_t arena() const { return input + working_weights + step; }
 };

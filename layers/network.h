@@ -28,8 +28,8 @@ class LayerObserver {
   virtual void output(int layer, const Tensor& y) = 0;
 };
 
-/// What a training network learns besides its heads' loss (layers/distillation.h). The calls are made in the backward pass,
-/// and may be recorded: they queue operations on memory that stays where it is.
+/// A loss of a training network besides that of its heads (layers/distillation.h). The calls are made in the
+/// backward pass, and may be recorded: they queue operations on memory that stays where it is.
 class OutputLoss {
  public:
   virtual ~OutputLoss() = default;
@@ -52,10 +52,11 @@ struct NetworkSetup {
   /// An inference network can also compute the loss of its predictions (Network::loss()), for which its heads
   /// need some memory.
   bool loss_of_inference = false;
-  /// In fp32, for training and inference: weights and inputs of the convolutions that the model's quantization lists are
-  /// rounded as Precision::int8 rounds them, and the rounding passes gradients straight through.
+  /// For fp32, in training and inference: rounds the weights and inputs of the convolutions that the model's
+  /// quantization lists as Precision::int8 rounds them; the rounding passes gradients straight through.
   bool simulates_int8 = false;
-  /// Training: of a picture that the device paints (kernels/math/painting.h), at most; 0: it gets pixels alone.
+  /// Training: strokes of a picture that the device paints (kernels/math/painting.h), at most; 0: the network
+  /// gets pixels alone.
   int strokes = 0;
   /// Inference: sees what the layers compute.
   LayerObserver* observer = nullptr;
@@ -69,7 +70,7 @@ struct NetworkSetup {
 /// The places where a step that is recorded is interrupted, for work that must not be recorded with it.
 struct StepStops {
   std::function<void()> forward_done;  ///< called after the forward pass
-  std::vector<int> layers;             ///< descending
+  std::vector<int> layers;             ///< layers after whose backward call the step stops, descending
   /// Called with each of `layers` once it has run backward: the gradients of its parameters and of all later layers' are
   /// complete in the queue, so that their all-reduce can overlap with the rest of the pass.
   std::function<void(int layer)> passed;
@@ -96,14 +97,15 @@ class Network {
   Shape output_shape(int layer) const;
   /// The type in which a layer's output, or the image (network_input), is kept: the compute type or, in an int8 network, u8.
   DType stored_type(int layer) const;
-  /// What a layer needs of the arena.
+  /// The memory that a layer needs in the arena.
   const MemoryNeeds& memory_needs(int layer) const;
-  double flops() const;  ///< of one forward pass over the batch
+  double flops() const;  ///< convolutions' multiplications and additions in a forward pass of the batch
 
   // For `bench`.
   /// The convolution whose passes a layer runs; nullptr where there is none.
   const ConvolutionSpec* convolution(int layer) const;
-  /// What that has of the arena for its passes: on it depends the choice of its implementation.
+  /// Bytes of the arena that this convolution's passes may use: the choice of its implementation depends on
+  /// them.
   size_t convolution_workspace(int layer) const;
   /// The chosen implementation; empty for layers that have only one.
   std::string implementation(int layer) const;
@@ -121,38 +123,43 @@ class Network {
   /// steps, which set_batch() does not wait for, and must not change until finish_uploads(). The truths may
   /// change as soon as this returns.
   void set_batch(const uint8_t* pixels, std::span<const std::vector<Truth>> truths);
-  /// The same of pictures that the device paints, where NetworkSetup::strokes planned for them.
+  /// Training: sets the next batch, as pictures that the device paints; NetworkSetup::strokes planned for
+  /// them.
   void set_batch(const Pictures& pictures, std::span<const std::vector<Truth>> truths);
   static size_t max_truths(int batch);
 
-  /// What the first pass after a change of the parameters begins with, now: converts them and, once, chooses the
-  /// implementations of the convolutions, which are timed on a GPU. Writes to the input's memory.
+  /// Does at once what the first pass after a change of the parameters would begin with: converts them and,
+  /// once, chooses the implementations of the convolutions, which are timed on a GPU. Writes to the input's
+  /// memory.
   void prepare();
 
   /// Inference: copies the pixels of a batch, which may change as soon as this returns.
   void set_pixels(const uint8_t* pixels);
-  /// The pixels that another network of as many images of this size has: those of its last batch, in the order of the queue.
+  /// Inference: copies the pixels of another network's last batch, of as many images of this size, in the
+  /// order of the queue.
   void set_pixels(const Network& other);
-  /// The same with values in [0, 1], for images that 8 bits would round.
+  /// Inference: copies a batch's values in [0, 1] instead of pixels, for images that 8 bits would round.
   void set_values(const float* values);
 
   /// Training: uses batch statistics and keeps everything that the backward pass needs.
   void forward();
-  /// After forward(): the loss and the gradients (times `scale`) of all parameters, which are overwritten, or
-  /// added to in later micro-batches of one optimizer step. The loss's sums are added to `totals` (device
-  /// memory; may be nullptr). Runs YoloLayer::loss() of heads and backward() of other layers, from the last
-  /// layer to the first.
+  /// Computes after forward() the loss and the gradients (times `scale`) of all parameters, which are
+  /// overwritten, or added to in later micro-batches of one optimizer step. The loss's sums are added to
+  /// `totals` (device memory; may be nullptr). Runs YoloLayer::loss() of heads and backward() of other
+  /// layers, from the last layer to the first.
   void backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr);
-  /// Both. Where that is faster on the backend, the second call captures the operations and later calls
-  /// replay them.
+  /// Runs forward() and backward(). Where that is faster on the backend, the second call captures the
+  /// operations and later calls replay them.
   void forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals = nullptr);
-  /// The same in parts, each captured and replayed by itself, with calls between them: what these queue, such as
-  /// all-reduces of the gradients that are complete, is not captured and overlaps with the parts that follow.
+  /// Runs forward_backward() in parts, each captured and replayed by itself, with calls between them: what
+  /// these queue, such as all-reduces of the gradients that are complete, is not captured and overlaps with
+  /// the parts that follow.
   void forward_backward(const GradientScale& scale, bool accumulate, LossTotals* totals,
                         const StepStops& stops);
-  /// Losses: whether `simota` takes all its candidates, whatever the predictions, as `neighbours` does.
+  /// Sets whether `simota` takes all its candidates in the loss, whatever the predictions, as `neighbours`
+  /// does.
   void assign_statically(bool yes) { static_assignment_ = yes; }
-  /// Whether forward_backward() and infer() may be captured and replayed.
+  /// Sets whether forward_backward() and infer() may be captured and replayed.
   void allow_recording(bool allowed) { recording_ = allowed; }
   /// Releases what was captured; the next calls capture it again.
   void drop_recordings() { recordings_.clear(); }
@@ -163,9 +170,9 @@ class Network {
   std::vector<YoloLoss> losses() const;
   /// Detections of each image above `threshold` after infer(), before NMS. Synchronizes.
   std::vector<std::vector<Detection>> detections(float threshold);
-  /// After infer() of a network with NetworkSetup::loss_of_inference: the loss of each of the batch's first
-  /// truths.size() images against its ground truth, summed over the heads that training would count. It is
-  /// training's loss, of these predictions. Synchronizes.
+  /// Returns, after infer() of a network with NetworkSetup::loss_of_inference, the loss of each of the
+  /// batch's first truths.size() images against its ground truth, summed over the heads that training would
+  /// count. It is training's loss, of these predictions. Synchronizes.
   std::vector<YoloLoss> loss(std::span<const std::vector<Truth>> truths);
 
   /// The output of a layer in the arena; valid right after forward() or infer() if its memory was not reused.
@@ -176,13 +183,13 @@ class Network {
 
  private:
   struct Node;
-  /// What a recording depends on: it is replayed only where all of this is unchanged.
+  /// The values that a recording depends on: it is replayed only where all of them are unchanged.
   struct RecordingKey {
     bool prepares = false, accumulate = false, static_assignment = false;
     float constant = 0;
     const float* dynamic = nullptr;
     LossTotals* totals = nullptr;
-    int part = -1;  ///< of a step in parts
+    int part = -1;  ///< number of the part, in a step that runs in parts; −1: the whole step
     bool operator==(const RecordingKey&) const = default;
   };
   struct Recorded {
@@ -234,7 +241,7 @@ class Network {
   bool static_assignment_ = false;
   std::vector<LayerTime>* times_ = nullptr;
   Tensor x_;  ///< the normalised image, and channels of zeros where the backend wants more
-  bool image_is_quantized_ = false;  ///< x_ is the pixels themselves
+  bool image_is_quantized_ = false;  ///< whether x_ is the pixels themselves
   int x_buffer_ = -1, workspace_buffer_ = -1;
   std::unique_ptr<NetworkInput> input_;
   bool recording_ = true;

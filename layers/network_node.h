@@ -21,14 +21,14 @@ struct Network::Node : GraphNode {
   YoloLayer* head = nullptr;
   ConvolutionLayer* convolution = nullptr;
   int output = -1, gradient = -1, saved = -1, rounded_gradient = -1;
-  bool converts = false;  ///< the gradients that are rounded so far, after its backward pass
+  bool converts = false;  ///< whether the gradients rounded so far are converted after its backward pass
   size_t weights_offset = 0;
   ArenaRange workspace;
   MemoryNeeds needs;
 
-  // When its output is recomputed for the backward pass instead of being kept.
+  // For an output that is recomputed for the backward pass instead of being kept.
   bool is_rebuilt = false;
-  int rebuilt_before = -1;  ///< the layer whose backward call is the first to read it, in that order
+  int rebuilt_before = -1;  ///< the layer whose backward call is the first to read the output, in that order
   int rebuilt = -1;
 
   // The tensors of its calls, fixed once the arena is bound. The backward pass may read recomputed copies.

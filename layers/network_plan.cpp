@@ -183,7 +183,7 @@ int Network::last_forward_read(const std::vector<int>& consumers, int produced) 
   return last;
 }
 
-/// The same in the backward pass; −1: none of them does.
+/// When the last of these consumers reads a tensor in the backward pass; −1: none of them does.
 int Network::last_backward_read(const std::vector<int>& consumers) const {
   int last = -1;
   for (const int consumer : consumers) {
@@ -196,7 +196,7 @@ int Network::last_backward_read(const std::vector<int>& consumers) const {
   return last;
 }
 
-/// An output that has memory of its own, and its gradient.
+/// Plans an output that has memory of its own, and its gradient.
 void Network::plan_output(int layer, std::vector<Lifetime>& lives, LayerMemoryRow& row) {
   const bool training = setup_.mode == Mode::train;
   Node& node = nodes_[layer];
@@ -276,7 +276,7 @@ std::vector<int> Network::times_of_calls(int layer) const {
   if (node.is_rebuilt) times.push_back(backward_time(node.rebuilt_before));
   if (node.concat >= 0 && nodes_[node.concat].is_rebuilt)
     times.push_back(backward_time(nodes_[node.concat].rebuilt_before));
-  if (node.second_twin >= 0) {  // which has the same workspace
+  if (node.second_twin >= 0) {  // the second twin uses the same workspace
     for (const int time : times_of_calls(node.second_twin)) times.push_back(time);
   }
   return times;
@@ -320,7 +320,7 @@ std::byte* Network::place(int buffer) const {
   return buffer < 0 ? nullptr : step_memory() + arena_plan_.offsets[buffer];
 }
 
-/// The tensors of the layers' outputs and of their gradients.
+/// Sets the tensors of the layers' outputs and of their gradients.
 void Network::place_outputs() {
   // From the last to the first: the tensors of concats and shortcuts are set before those of the layers that
   // write them.

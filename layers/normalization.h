@@ -14,14 +14,14 @@ class Normalization {
   Normalization(Activation activation, const LayerSetup& setup);
 
   void memory(MemoryList& list);
-  /// Backend::channel_workspace(), of each call.
+  /// Sets the workspace of each call, of Backend::channel_workspace() bytes.
   void use(void* workspace) { workspace_ = workspace; }
 
   /// `sums`, if any, and their pitch: see BatchNormForward. An addend is added to z.
   void forward(const Tensor& y, const Tensor& z, const Tensor& addend, const float* sums, int sums_pitch = 0);
-  /// z once more, from the statistics that are kept.
+  /// Recomputes z from the statistics that are kept.
   void recompute(const Tensor& y, const Tensor& z);
-  /// dy and the parameters' gradients from dz. dy may be dz or y.
+  /// Computes dy and the parameters' gradients from dz. dy may be dz or y.
   void backward(const Tensor& y, const Tensor& dz, const Tensor& dy, bool accumulate);
 
  private:

@@ -16,9 +16,9 @@ struct ParameterEntry {
   std::vector<int64_t> shape;  ///< convolution weights are OHWI
   ParameterKind kind = ParameterKind::weight;
   int layer = 0;
-  float rate = 1;           ///< the layer's: factor on the learning rate, 0 when frozen
-  bool pretrained = false;  ///< the layer's
-  size_t offset = 0;        ///< into the flat array, in floats; a multiple of 16
+  float rate = 1;           ///< the layer's factor on the learning rate; 0 when frozen
+  bool pretrained = false;  ///< the layer's LayerDescription::pretrained
+  size_t offset = 0;        ///< offset in the flat array in floats, a multiple of 16
   size_t count = 0;
 };
 
@@ -29,7 +29,7 @@ class ParameterLayout {
   explicit ParameterLayout(const Model& model);
 
   const std::vector<ParameterEntry>& entries() const { return entries_; }
-  /// nullptr when there is none of that name.
+  /// Finds a parameter by its name; nullptr when there is none.
   const ParameterEntry* find(const std::string& name) const;
   /// Whether a layer has parameters that gradients change.
   bool has_trainable(int layer) const;
@@ -56,7 +56,7 @@ struct Parameters {
 /// An array of the saved state that a resumed run restores.
 struct StateArray {
   std::string name;
-  float* values = nullptr;  ///< in the device's memory
+  float* values = nullptr;  ///< values in the device's memory
   size_t count = 0;
 };
 

@@ -38,9 +38,9 @@ constexpr int largest_reduction = 8;
 /// Sets of channels that occur equally often in the same layers: one of them costs as much as another.
 struct Group {
   std::vector<int> sets = {};                      ///< the least important first
-  std::vector<double> importances = {};            ///< of the first 0, 1, 2, … of `sets`
+  std::vector<double> importances = {};            ///< sums over the first 0, 1, 2, … of `sets`
   std::vector<std::pair<int, int>> channels = {};  ///< layers, and how many channels of its output a set has
-  std::vector<int> convolutions = {};              ///< that make these channels or read them
+  std::vector<int> convolutions = {};              ///< convolutions that make these channels or read them
   int step = 1;                                    ///< the number of sets that are left is a multiple of it
   int least = 1;                                   ///< sets that are left at least
   int left = 0;                                    ///< sets that are not removed yet
@@ -169,10 +169,10 @@ class GreedyPruning {
   }
 
   const Model& model_;
-  std::vector<double> flop_;  ///< of the whole network's convolutions
-  /// By layer: whether a filter reads all channels of the input, or of a group of it, and not one alone.
+  std::vector<double> flop_;  ///< FLOP of each layer of the whole network
+  /// For each layer whether a filter reads all channels of the input, or of a group of it, and not one alone.
   std::vector<bool> shares_input_;
-  std::vector<int> channels_;  ///< by layer: what is left of its output
+  std::vector<int> channels_;  ///< for each layer the channels that are left of its output
   std::vector<Group> groups_;
   std::vector<bool> removed_;
 };
@@ -185,7 +185,7 @@ using Kept = std::vector<bool>;
 std::vector<size_t> kept_elements(const ConvAttributes& conv, const ParameterEntry& entry, const Kept& inputs,
                                   const Kept& outputs) {
   const bool is_weight = entry.kind == ParameterKind::weight;
-  const size_t read = is_weight ? static_cast<size_t>(entry.shape.back()) : 1;  // by each filter
+  const size_t read = is_weight ? static_cast<size_t>(entry.shape.back()) : 1;  // inputs that a filter reads
   const size_t filter = entry.count / outputs.size(), group = outputs.size() / conv.groups;
   std::vector<size_t> elements;
   for (size_t i = 0; i < entry.count; ++i) {

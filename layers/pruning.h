@@ -11,7 +11,7 @@
 
 namespace brightnet {
 
-/// What says how much a filter matters.
+/// The measure of how much a filter matters.
 enum class FilterImportance : uint8_t {
   norm,   ///< L2 norm of its weights (Li et al. 2017, "Pruning Filters for Efficient ConvNets")
   scale,  ///< |scale| of its batch-norm (Liu et al. 2017, "Learning Efficient Convolutional Networks through Network Slimming")
@@ -26,7 +26,7 @@ constexpr std::string_view enum_name(FilterImportance importance) {
   return {};
 }
 
-/// Whether it is measured in backward passes.
+/// Whether an importance is measured in backward passes.
 constexpr bool needs_gradients(FilterImportance importance) {
   switch (importance) {
     case FilterImportance::norm:
@@ -36,24 +36,26 @@ constexpr bool needs_gradients(FilterImportance importance) {
   return true;
 }
 
-/// For each layer the importance of its filters, as shares of the layer's sum; empty for a layer that has none, or nothing
-/// that this could be told from. `values` are those of `layout`; for `taylor`, Σ |w · ∂L/∂w| of each of them.
+/// Returns the importance of each layer's filters, as shares of the layer's sum; empty for a layer that has
+/// none, or nothing that this could be told from. `values` are those of `layout`; for `taylor`, Σ |w · ∂L/∂w|
+/// of each of them.
 std::vector<std::vector<double>> filter_importances(const Model& model, const ParameterLayout& layout,
                                                     std::span<const float> values, FilterImportance by);
 
 struct PruningTarget {
-  double keep = 0.5;     ///< of the FLOP, in (0, 1]
-  int multiple = 8;      ///< of the channels that are left of a layer
-  InputSize size = 416;  ///< at which FLOP are counted
+  double keep = 0.5;     ///< share of the FLOP that is kept, in (0, 1]
+  int multiple = 8;      ///< a layer keeps a multiple of this many channels
+  InputSize size = 416;  ///< size of the input at which FLOP are counted
 };
 
-/// What is left of the FLOP is `keep` of them, or a little less or more: by this share of it at most, where the network permits.
+/// How far the FLOP that are left may fall below the share `keep`, as a part of that. More than `keep` are
+/// left only where the network permits no choice within this.
 constexpr double pruning_tolerance = 0.02;
-/// Channels of a layer that are left at least, and an eighth of them.
+/// A layer keeps at least this many channels, and at least an eighth of them.
 constexpr int fewest_channels = 8;
 
-/// Which sets are removed to come to `target`: step by step those whose importance, as a share of what is left of their group,
-/// is least for the FLOP that they save.
+/// Chooses which sets are removed to come to `target`: step by step those whose importance, as a share of
+/// what is left of their group, is least for the FLOP that they save.
 std::vector<bool> choose_removed(const Model& model, const CoupledChannels& coupled,
                                  const std::vector<std::vector<double>>& importances,
                                  const PruningTarget& target);

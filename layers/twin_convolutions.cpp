@@ -132,13 +132,13 @@ void FirstTwin::append_rounded_gradients(std::vector<CastPair>& pairs) const {
   }
 }
 
-/// Batch-norm and activation of its slice.
+/// The second twin: batch-norm and activation of its slice.
 class SecondTwin : public ConvolutionLayer {
  public:
   SecondTwin(const LayerSetup& setup, FirstTwin& first)
       : ConvolutionLayer(convolution_of(setup), setup), first_(first) {}
 
-  /// After the first twin.
+  /// Called after the first twin's, which has the workspace.
   void bound() override { norm_->use(first_.workspace()); }
   CastPair weight_cast() const override { return first_.weight_cast(1); }
   void forward(const LayerCall& call) override {

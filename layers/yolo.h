@@ -6,8 +6,8 @@
 
 namespace brightnet {
 
-/// Its output is its input, the raw predictions: forward() does nothing. loss() replaces backward() in
-/// training, and detect() follows inference.
+/// A YOLO head: its output is its input, the raw predictions, and forward() does nothing. loss() replaces
+/// backward() in training, and detect() follows inference.
 class YoloLayer : public Layer {
  public:
   YoloLayer(const YoloAttributes& yolo, const LayerSetup& setup);
@@ -26,7 +26,7 @@ class YoloLayer : public Layer {
   /// Returns in inference, where it was planned for, the loss of each of the first `images` images. Synchronizes.
   std::vector<YoloLoss> loss_of_inference(const Tensor& predictions, int images, const TruthList& truths,
                                           bool static_assignment);
-  /// Sums of the last loss(). Synchronizes.
+  /// The sums of the last loss(). Synchronizes.
   YoloLoss last_loss() const;
   /// Appends the detections above `threshold`, before NMS, to each image's list. Synchronizes.
   void detect(const Tensor& predictions, float threshold, std::vector<std::vector<Detection>>& found) const;
@@ -34,12 +34,12 @@ class YoloLayer : public Layer {
  private:
   bool computes_loss() const { return setup().mode == Mode::train || setup().loss_of_inference; }
   size_t loss_workspace() const;
-  size_t image_bytes() const;  ///< of an image's predictions
+  size_t image_bytes() const;  ///< bytes of an image's predictions
   YoloHead loss_head(bool static_assignment) const;
 
   YoloHead head_;
   std::vector<float> class_weights_;
-  YoloLoss* loss_ = nullptr;  ///< in the device's memory; of the batch, in inference of each image
+  YoloLoss* loss_ = nullptr;  ///< loss of the batch, in inference of each image; in the device's memory
   float* device_class_weights_ = nullptr;
   bool class_weights_uploaded_ = false;
   void* workspace_ = nullptr;

@@ -29,7 +29,7 @@
 namespace brightnet::cpu {
 namespace {
 
-constexpr size_t block_pixels = 128;  ///< of one image, summed in fp32 before fp64
+constexpr size_t block_pixels = 128;  ///< pixels of one image that are summed in fp32 before fp64
 constexpr int channel_group = 64;     ///< channels summed at a time, in registers
 
 /// Parts of the workspace. `first` and `second` are one row of sums a thread.

@@ -68,7 +68,7 @@ class LaidOutWeights {
     if (grouped_) return grouped_->pack(masters, data.get_data_handle(), stream());
     pack_weights(*layout_, masters, type_, data.get_data_handle());
   }
-  /// Only of fp32 gradients.
+  /// Converts gradients to the masters' layout; only of fp32 ones.
   void read(float* masters, bool accumulate) {
     if (grouped_) return grouped_->unpack(data.get_data_handle(), masters, accumulate, stream());
     unpack_weights(*layout_, static_cast<const float*>(data.get_data_handle()), masters, accumulate);
@@ -76,7 +76,7 @@ class LaidOutWeights {
 
  private:
   DType type_;
-  std::optional<WeightLayout> layout_;  ///< one of the two
+  std::optional<WeightLayout> layout_;  ///< set where grouped_ is not
   std::optional<GroupedWeights> grouped_;
 };
 
@@ -222,7 +222,7 @@ class OneDnnConvolution : public Convolution {
 /// bf16 activations around an fp32 convolution, for CPUs on which that is faster.
 class CastingConvolution : public Convolution {
  public:
-  /// The copies stay in a core's cache.
+  /// Casts so few images at a time that their copies stay in a core's cache.
   explicit CastingConvolution(const ConvolutionSpec& spec)
       : spec_(spec), images_(images_at_once(spec, size_t{8} << 20)), inner_(in_f32(spec, images_)) {}
 

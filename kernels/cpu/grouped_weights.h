@@ -11,14 +11,14 @@ namespace brightnet::cpu {
 /// Groups, outputs and inputs of a group, and the kernel's sides, as oneDNN describes them.
 dnnl::memory::dims grouped_weight_dims(const ConvolutionSpec& spec);
 
-/// Between fp32 OHWI masters (I: the inputs of a group) and one layout of oneDNN's.
+/// Converts weights between fp32 OHWI masters (I: the inputs of a group) and one layout of oneDNN's.
 class GroupedWeights {
  public:
   GroupedWeights(const ConvolutionSpec& spec, const dnnl::memory::desc& desc, const dnnl::engine& engine);
 
-  /// Fills weights of the layout's type.
+  /// Fills weights of the layout and its type from OHWI ones.
   void pack(const float* ohwi, void* blocked, dnnl::stream& stream);
-  /// The inverse: overwrites the OHWI weights or adds to them.
+  /// Converts weights of the layout to OHWI: overwrites those that are there or adds to them.
   void unpack(void* blocked, float* ohwi, bool accumulate, dnnl::stream& stream);
 
  private:

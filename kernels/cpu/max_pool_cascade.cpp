@@ -17,7 +17,7 @@ namespace brightnet::cpu {
 namespace {
 
 constexpr int lanes = 16;
-constexpr int side = 32;  ///< of the buffer, in pixels; at least window + 1
+constexpr int side = 32;  ///< side of the buffer in pixels; at least window + 1
 /// The distance of two rows; with a power of two a column would map to two cache sets.
 constexpr int pitch = side + 1;
 
@@ -43,7 +43,7 @@ void merge(CascadeTile& tile, int at, int other, int32_t shift) {
   }
 }
 
-/// The same where the run at `at` is entirely before the image, so the other run always wins.
+/// Merges runs where the one at `at` is entirely before the image, so that the other always wins.
 template <bool track>
 void replace(CascadeTile& tile, int at, int other, int32_t shift) {
   for (int c = 0; c < lanes; ++c) {

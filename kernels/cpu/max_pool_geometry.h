@@ -14,7 +14,7 @@ constexpr int pool_channels = 64;
 
 /// The window of one output, clipped to rows [first_row, last_row) of the input, and likewise columns.
 struct PoolWindow {
-  int top = 0, left = 0;  ///< of the unclipped window; may be negative
+  int top = 0, left = 0;  ///< first row and column of the unclipped window; may be negative
   int first_row = 0, last_row = 0, first_column = 0, last_column = 0;
 };
 

@@ -37,7 +37,7 @@ inline bool has_instructions(dnnl::cpu_isa isa) {
   return (usable & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);
 }
 
-/// Scratch memory is the caller's.
+/// Attributes of a primitive whose caller provides its scratch memory.
 inline dnnl::primitive_attr user_scratchpad() {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -149,7 +149,7 @@ class ConvolutionScales {
     arguments[DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST] = destination_zero_;
   }
 
-  /// What the bias of an output channel is multiplied by.
+  /// The factor on the bias of an output channel.
   float bias_factor(size_t) const { return 1.0f; }
 
  private:
@@ -229,7 +229,7 @@ class ConvolutionScales {
 
   void add_arguments(std::unordered_map<int, dnnl::memory>&) const {}
 
-  /// What the bias of an output channel is multiplied by.
+  /// The factor on the bias of an output channel.
   float bias_factor(size_t channel) const {
     return 1.0f / (quantized_.input.scale * quantized_.weight_scales[channel]);
   }

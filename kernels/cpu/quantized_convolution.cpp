@@ -117,7 +117,8 @@ class QuantizedOneDnnConvolution : public Convolution {
 
   bool writes_eight_bit() const { return spec_.quantized->output && !activates_after_; }
 
-  /// What oneDNN computes of it: where the activation follows in a pass of its own, the output is fp32.
+  /// The part of the convolution that oneDNN computes: where the activation follows in a pass of its own, the
+  /// output is fp32.
   QuantizedConvolution in_this_pass() const {
     QuantizedConvolution part = *spec_.quantized;
     if (activates_after_) part.output.reset();
@@ -126,7 +127,8 @@ class QuantizedOneDnnConvolution : public Convolution {
 
   size_t bias_bytes() const { return spec_.bias ? spec_.output.c * sizeof(float) : 0; }
 
-  /// Before an activation that follows, in the workspace; its bytes are 0 where y is written at once.
+  /// The output before an activation that follows, in the workspace; its bytes are 0 where y is written at
+  /// once.
   Tensor wide_output() const {
     if (writes_eight_bit() || !spec_.quantized->output) return {};
     return {scaled_bias_ ? reinterpret_cast<std::byte*>(scaled_bias_) + aligned(bias_bytes()) : nullptr,

@@ -16,7 +16,7 @@ ConvolutionSpec of_one_rank(ConvolutionSpec spec) {
   return spec;
 }
 
-/// Only its backward_weights() is used.
+/// The convolution of one image, of which only backward_weights() is used.
 ConvolutionSpec of_one_image(ConvolutionSpec spec) {
   spec.exchange = nullptr;
   spec.input_gradient = false;
@@ -79,8 +79,8 @@ class SharedConvolution : public Convolution {
  private:
   const ConvolutionSpec spec_;
   std::unique_ptr<Convolution> batch_, image_;
-  double* sums_ = nullptr;  ///< over the images so far; OHWI
-  float* part_ = nullptr;   ///< one image's
+  double* sums_ = nullptr;  ///< sums of the weights' gradient over the images so far; OHWI
+  float* part_ = nullptr;   ///< one image's weight gradient
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ void with_compute_type(DType type, Body&& body) {
   }
 }
 
-/// The same for what moves or compares values: 8-bit activations too.
+/// Calls body as with_compute_type() does, for what moves or compares values: with 8-bit activations too.
 template <typename Body>
 void with_stored_type(DType type, Body&& body) {
   if (type == DType::u8) return body.template operator()<uint8_t>();
@@ -56,7 +56,7 @@ inline void store(BFloat16& element, float value) {
   element.bits = BFloat16::round(value);
 }
 
-/// The same for a value that was widened from an element and is unchanged: no rounding needed.
+/// Writes a value that was widened from an element and is unchanged, so that no rounding is needed.
 inline void store_exact(float& element, float value) {
   element = value;
 }
@@ -68,7 +68,7 @@ inline void store_exact(uint8_t& element, float value) {
   element = static_cast<uint8_t>(value);
 }
 
-/// to += from.
+/// Adds `count` elements of `from` to those of `to`.
 template <typename T>
 void add_run(const T* from, T* to, size_t count) {
 #pragma omp simd

@@ -11,9 +11,9 @@ namespace brightnet::cpu {
 /// A blocked layout: output_block × input_block weights of one kernel position are contiguous, in the order
 /// of `inside`; strides are in elements. Outputs and inputs are padded with zeros to whole blocks.
 struct WeightLayout {
-  int outputs = 0, inputs = 0, kernel = 0;  ///< without padding
+  int outputs = 0, inputs = 0, kernel = 0;  ///< channels and the side of the kernel, without padding
   int output_blocks = 0, input_blocks = 0;  ///< numbers of blocks
-  int output_block = 1, input_block = 1;    ///< their sizes
+  int output_block = 1, input_block = 1;    ///< channels of a block
   size_t output_stride = 0, input_stride = 0, row_stride = 0, column_stride = 0;
   std::vector<int> inside;  ///< [output · input_block + input] → place in the block
 
@@ -23,7 +23,7 @@ struct WeightLayout {
 
 /// Fills blocked weights of `type` (f32 or bf16) from fp32 OHWI ones.
 void pack_weights(const WeightLayout& layout, const float* ohwi, DType type, void* blocked);
-/// The inverse, for fp32 gradients: overwrites the OHWI weights or adds to them.
+/// Converts blocked fp32 gradients to OHWI: overwrites the OHWI ones or adds to them.
 void unpack_weights(const WeightLayout& layout, const float* blocked, float* ohwi, bool accumulate);
 
 }  // namespace brightnet::cpu

@@ -127,7 +127,7 @@ class WinogradConvolution : public Convolution {
   static size_t bytes_of(const memory& part) { return aligned(part.get_desc().get_size()); }
 
   const ConvolutionSpec spec_;
-  const int images_;  ///< at once
+  const int images_;  ///< images that are convolved at once
   dnnl::convolution_forward primitive_;
   std::string implementation_;
   memory input_, output_, weights_, bias_, scratch_;

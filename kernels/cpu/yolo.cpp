@@ -81,7 +81,7 @@ void assign_by_size(const Batch& batch, const Truth& truth, size_t index, Assign
   }
 }
 
-/// `predictions` are the image's.
+/// Assigns by the predictions, for simota. `predictions` are the image's.
 template <typename T>
 void assign_by_prediction(const Batch& batch, const Truth& truth, size_t index, const T* predictions,
                           Assignment* assignments) {
@@ -129,12 +129,12 @@ struct Chunk {
 
   int count, padded;
   float logits[5][chunk_size];                                           ///< x, y, w, h, objectness
-  float best_iou[chunk_size];                                            ///< with any truth of the image
-  float target[chunk_size], weight[chunk_size], derivative[chunk_size];  ///< of the objectness
+  float best_iou[chunk_size];                                            ///< highest IoU with any truth
+  float target[chunk_size], weight[chunk_size], derivative[chunk_size];  ///< objectness loss
 };
 static_assert(chunk_size % Chunk::vector == 0);
 
-/// Where a chunk is.
+/// The place of a chunk.
 struct Place {
   int image, row, first_column, slot;
 };
@@ -164,7 +164,7 @@ void decode_corners(const Batch& batch, const Place& place, const Chunk& chunk, 
   }
 }
 
-/// What encloses all boxes of a chunk, to pass over truths that none of them can be near to.
+/// The extent of all boxes of a chunk, to pass over truths that none of them can be near to.
 struct Extent {
   float left, right, top, bottom, smallest_box, largest_box;
 };
@@ -282,8 +282,8 @@ float objectness_loss(const YoloHead& head, Chunk& chunk) {
   return sum;
 }
 
-/// One chunk: `predictions` and `gradient` point at the first cell's prediction for this anchor, assignments
-/// at its assignment.
+/// Adds one chunk's losses and writes its gradient: `predictions` and `gradient` point at the first cell's
+/// prediction for this anchor, assignments at its assignment.
 template <typename T>
 void add_chunk(const Batch& batch, const Place& place, int count, const T* predictions, T* gradient,
                const Assignment* assignments, Sums& sums) {

@@ -9,7 +9,7 @@ namespace brightnet::cuda {
 namespace {
 
 constexpr int pool_columns = 32, most_pool_rows = 32;
-constexpr int pixels_of_row = 4;  ///< of the window, that are worth a row of threads
+constexpr int pixels_of_row = 4;  ///< pixels of the window that are worth a row of threads
 
 struct PoolMaps {
   AveragePool pool;

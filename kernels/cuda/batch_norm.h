@@ -8,7 +8,8 @@
 
 namespace brightnet::cuda {
 
-/// What a channel's a = scale · inverse_std and b = shift − mean · a are made of; [channels] each.
+/// The parameters of which a channel's a = scale · inverse_std and b = shift − mean · a are made; [channels]
+/// each.
 struct ChannelAffine {
   const float *scale, *shift, *mean, *inverse_std;
 
@@ -35,7 +36,7 @@ __device__ __forceinline__ void load_parameters(const float* from, int channel, 
   }
 }
 
-/// Coefficients of a·y + b.
+/// Loads the coefficients of a·y + b.
 template <int count>
 __device__ __forceinline__ void load_affine(const ChannelAffine& affine, int channel, float (&a)[count],
                                             float (&b)[count]) {

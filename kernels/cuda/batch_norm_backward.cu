@@ -22,7 +22,7 @@ template <typename T>
 struct GradientArguments {
   const T *y, *dz;
   T* dy;
-  unsigned y_stride, dz_stride;  ///< dy has y's
+  unsigned y_stride, dz_stride;  ///< dy has the stride of y
   ChannelAffine affine;
   const float *k0, *k1;  ///< dy = a·g + k1·y + k0
   Activation activation;
@@ -61,7 +61,8 @@ struct StoreGradientCoefficients {
   }
 };
 
-/// Both; but over ranks, the sums in the place of the coefficients, which need those of all ranks.
+/// Stores the parameters' gradients and the coefficients; over ranks the sums in the place of the
+/// coefficients, which need those of all ranks.
 struct FinishGradients {
   StoreParameterGradients gradients;
   StoreGradientCoefficients coefficients;

@@ -24,7 +24,7 @@ namespace {
 /// Mean and variance from Σ(y − k) and Σ(y − k)², for the backward pass and the running statistics.
 template <typename T>
 struct StoreStatistics {
-  const T* k;  ///< of every channel: the first pixel; nullptr: the sums are about zero
+  const T* k;  ///< every channel's value in the first pixel; nullptr: the sums are about zero
   double pixels;
   float *mean, *inverse_std, *running_mean, *running_variance;
   float momentum, epsilon;
@@ -61,7 +61,7 @@ struct KeepSumsAboutZero {
   }
 };
 
-/// Either; over ranks, the sums.
+/// Stores the statistics or, over ranks, keeps the sums.
 template <typename T>
 struct FinishStatistics {
   StoreStatistics<T> statistics;

@@ -30,14 +30,14 @@ struct CastTable {
   const void* from[most];
   void* to[most];
   unsigned elements[most];
-  unsigned first_tile[most + 1];  ///< of each pair, and the number of all tiles
-  unsigned count;                 ///< of pairs
+  unsigned first_tile[most + 1];  ///< first tile of each pair, and the number of all tiles
+  unsigned count;                 ///< number of pairs
 };
 
 constexpr int table_threads = 256, table_vector = 4, table_batch = 4;
 constexpr unsigned tile_elements = table_threads * table_vector * table_batch;
 
-/// to = or, with `adds`, += from.
+/// Converts every pair's `from` and writes it or, with `adds`, adds it to its `to`.
 template <typename From, typename To, bool adds>
 __global__ void __launch_bounds__(table_threads) cast_table_kernel(CastTable table) {
   unsigned pair = 0, end = table.count;  // the last pair whose first tile is not after this one

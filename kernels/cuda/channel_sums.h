@@ -17,7 +17,7 @@ struct ChannelWorkspace {
   double2* group_sums;  ///< [groups][channels]
   float* coefficients;  ///< [4][channels]
   float2* parts;        ///< [chunks][channels]
-  unsigned* tickets;    ///< nullptr: the parts are not added
+  unsigned* tickets;    ///< counters of the blocks that add the parts; nullptr: the parts are not added
 
   ChannelWorkspace(void* workspace, int channels, unsigned* tickets)
       : totals(static_cast<double*>(workspace)),
@@ -112,9 +112,9 @@ __device__ void sum_rows(const ChannelTiles& tiles, const float (&s)[count], con
   }
 }
 
-/// To be called after sum_rows(): once all parts of a channel are there, adds them in fp64 and calls finish(channel, s, t). The
-/// last block of every group of neighbouring ones adds the group's parts, and the last of these blocks the groups': by one
-/// block alone it would be up to 768 loads a thread. All threads call it.
+/// Adds the parts of a channel, once all are there, in fp64 and calls finish(channel, s, t). Follows
+/// sum_rows(). The last block of every group of neighbouring ones adds the group's parts, and the last of
+/// these blocks the groups': by one block alone it would be up to 768 loads a thread. All threads call it.
 template <int count, typename Finish>
 __device__ void finish_sums(const ChannelTiles& tiles, const ChannelWorkspace& room, const Finish& finish) {
   if (!room.tickets) return;
@@ -159,7 +159,8 @@ inline Grid sums_grid(const ChannelTiles& tiles,
   return Grid(tiles.grid(), where);
 }
 
-/// The same of a kernel that does so for all channels; `summed` is what it moves beside that.
+/// The grid of such a kernel that sums all channels, with its traffic; `summed`: the traffic beside that of
+/// the sums and of `finish`.
 template <typename Finish>
 Grid sums_grid(const ChannelTiles& tiles, const Traffic& summed, const Finish& finish,
                const std::source_location& where = std::source_location::current()) {

@@ -11,11 +11,11 @@ namespace brightnet::cuda {
 
 constexpr int channel_threads = 256;
 constexpr int most_columns = 32;             ///< vectors of channels that a block works on
-constexpr int widest_vector = 8;             ///< elements of one
-constexpr int blocks_of_multiprocessor = 4;  ///< at most, of a grid that writes partial sums
-constexpr int most_multiprocessors = 192;    ///< of any GPU; larger ones get no larger grid
-constexpr int fewest_pixels_of_thread = 8;   ///< less would not be worth a row of partial sums
-constexpr int group_chunks = 32;             ///< of which one block adds the partial sums
+constexpr int widest_vector = 8;             ///< elements of a vector, at most
+constexpr int blocks_of_multiprocessor = 4;  ///< blocks a multiprocessor, at most, for partial sums
+constexpr int most_multiprocessors = 192;    ///< multiprocessors that a grid is made for, at most
+constexpr int fewest_pixels_of_thread = 8;   ///< fewer would not be worth a row of partial sums
+constexpr int group_chunks = 32;             ///< chunks whose partial sums one block adds
 constexpr int most_groups = most_multiprocessors * blocks_of_multiprocessor / group_chunks;
 
 /// Minimum resident blocks per multiprocessor for a kernel's launch bounds, which limit its registers.
@@ -33,7 +33,7 @@ struct ChannelTiles {
   size_t pixels = 0;
   int channels = 0, columns = 0, rows = 0;
   int across = 0, chunks = 0;  ///< the grid in y and in x
-  int groups = 0;              ///< of chunks whose sums are added first
+  int groups = 0;              ///< groups of chunks whose sums are added first
 
   ChannelTiles() = default;
   ChannelTiles(const Shape& shape, int count, int blocks_a_multiprocessor)

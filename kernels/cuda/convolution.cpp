@@ -17,7 +17,7 @@
 namespace brightnet::cuda {
 namespace {
 
-/// What cuDNN computes: it knows of no channels without weights. There they are zero.
+/// The spec that cuDNN computes: it knows of no channels without weights, so there the weights are zero.
 ConvolutionSpec with_weights_for_all(ConvolutionSpec spec) {
   BRIGHTNET_CHECK(spec.zero_inputs + spec.zero_outputs == 0 || (spec.groups == 1 && spec.type != DType::f32),
                   "channels without weights are those of an image or of predictions in a 16-bit type");
@@ -197,7 +197,7 @@ class CudnnConvolution : public Convolution {
   const cudaStream_t stream_;
   void* weights_ = nullptr;
   std::byte* workspace_ = nullptr;
-  size_t engine_bytes_;  ///< of the workspace, for the engine
+  size_t engine_bytes_;  ///< bytes of the workspace that are for the engine
   ConvolutionPass forward_, backward_data_, add_backward_data_, backward_weights_;
 };
 

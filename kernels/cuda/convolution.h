@@ -16,15 +16,15 @@ namespace brightnet::cuda {
 using ConvolutionFactory = std::function<std::unique_ptr<Convolution>(const ConvolutionSpec&, cudaStream_t)>;
 
 struct CudnnOptions {
-  std::string gpu;            ///< its name, for the file of measured engines
+  std::string gpu;            ///< the GPU's name, for the file of measured engines
   bool tensor_float = false;  ///< fp32 convolutions may round their factors to tf32
   EngineSelection selection = EngineSelection::fastest;
   double timing_seconds = most_timing_seconds;
 };
 
-/// A convolution made by this is planned without a GPU: its memory depends on the spec alone, and its
-/// engines are chosen when it is first run. Choosing waits for the device, so no stream may be capturing
-/// a graph then.
+/// Makes convolutions that are planned without a GPU: their memory depends on the spec alone, and their
+/// engines are chosen when they are first run. Choosing waits for the device, so no stream may be capturing a
+/// graph then.
 ConvolutionFactory cudnn_convolutions(const CudnnOptions& options);
 
 }  // namespace brightnet::cuda

@@ -46,7 +46,7 @@ bool is_compiled_now(const fe::graph::Graph& graph, int64_t index) {
 
 }  // namespace
 
-/// What the engines of a pass are tried with.
+/// The operands and the workspace with which the engines of a pass are tried.
 struct ConvolutionEngines::Trial {
   const Pass& pass;
   const std::vector<ConvolutionEngine>& engines;

@@ -40,18 +40,18 @@ class ConvolutionEngines {
 
   /// A pass that wants an engine.
   struct Pass {
-    std::string name;  ///< of its kind, shape, type and workspace: passes of one name share an engine
+    std::string name;  ///< tells kind, shape, type and workspace: passes of one name share an engine
     DType type = DType::f32;
     std::function<ConvolutionVariants()> variants;
   };
-  /// A pass of which choose() will be asked, with this workspace.
+  /// Announces a pass for which choose() will be called, with this workspace.
   void expect(const Pass& pass, size_t workspace_bytes);
   /// The fastest engine for the pass: known, remembered, or measured now, which writes to the pass's output
   /// and waits for the device. No stream may be capturing a graph. The first call after expect() makes all engines that
   /// are expected and remembered, several at a time: some are compiled, for a second or so each.
   EnginePointer choose(const Pass& pass, const Pointers& pointers, EngineWorkspace workspace,
                        cudaStream_t stream);
-  /// What a LaunchList takes to be the fastest: the variant that fuses most, or the plain one.
+  /// The engine that a LaunchList takes to be the fastest: the variant that fuses most, or the plain one.
   EnginePointer assumed(const Pass& pass) const;
   /// Queues the engine's work.
   void execute(const ConvolutionEngine& engine, const Pointers& pointers, EngineWorkspace workspace,
@@ -79,15 +79,15 @@ class ConvolutionEngines {
 
   CudnnOptions options_;
   cudnnHandle_t handle_ = nullptr;
-  std::vector<cudnnHandle_t> makers_;  ///< of the threads that made expected engines, which may refer to them
+  std::vector<cudnnHandle_t> makers_;  ///< handles of threads that made engines, which may refer to them
   std::unique_ptr<TuneCache> cache_;
   std::map<std::string, EnginePointer> chosen_;
   struct Expected {
     Pass pass;
     size_t workspace_bytes;
   };
-  std::map<std::string, Expected> expected_;  ///< by the pass's name
-  /// What was not reported yet.
+  std::map<std::string, Expected> expected_;  ///< announced passes whose engines are not made yet, by name
+  /// The timing that was not reported yet.
   struct Timing {
     double seconds = 0;
     int passes = 0, untimed = 0;

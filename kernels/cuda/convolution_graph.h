@@ -26,7 +26,7 @@ enum ConvolutionSlot : int64_t {
   sum_slot,
   square_sum_slot,
   addend_slot,
-  product_slot  ///< of no memory: before the addend is added
+  product_slot  ///< the product before the addend is added; has no memory
 };
 using Pointers = std::unordered_map<int64_t, void*>;
 
@@ -37,7 +37,7 @@ struct ConvolutionVariant {
   /// Convolutions that are alike share an engine and its variant, so the memory of the moment comes with each call.
   using Work = std::function<void(const Pointers&, void* workspace, cudaStream_t)>;
   Work epilogue;   ///< queued after the engine; may be empty
-  Work elsewhere;  ///< what others have to do because of this variant; timed with it, and done by them
+  Work elsewhere;  ///< work that the variant leaves to others: timed with it, and done by them
   /// The engine adds to x_slot, a tensor of this shape, in place, and is taken only if that is seen to be right.
   std::optional<Shape> accumulates{};
 };
@@ -46,7 +46,7 @@ using ConvolutionVariants = std::vector<ConvolutionVariant>;
 /// An engine of a planned variant.
 struct ConvolutionEngine {
   ConvolutionVariant variant;
-  int64_t index = -1;  ///< among the graph's execution plans
+  int64_t index = -1;  ///< place among the graph's execution plans
   std::string name;    ///< "plain:ConvFwd_eng3_k2=1", as the cache knows it
 };
 std::string engine_name(const ConvolutionVariant& variant, int64_t index);
@@ -56,10 +56,11 @@ std::string engine_name(const ConvolutionVariant& variant, int64_t index);
 /// batch-norm ("plain"), which is timed in the engine's workspace.
 ConvolutionVariants forward_variants(const ConvolutionSpec& spec);
 ConvolutionVariants backward_data_variants(const ConvolutionSpec& spec);
-/// The sum with the gradient that is there already (addend_slot) in the engine, in place ("sum"), or in a pass of
-/// ours after it ("plain").
+/// Returns the variants of a backward pass that adds to a gradient (addend_slot): the sum in the engine, in
+/// place ("sum"), or in a pass of ours after it ("plain").
 ConvolutionVariants add_backward_data_variants(const ConvolutionSpec& spec);
-/// Rounded to the compute type, as PyTorch's are: cuDNN has no engine that writes fp32 of half precision.
+/// Returns the variants of a pass whose result is rounded to the compute type, as PyTorch's is: cuDNN has no
+/// engine that writes fp32 from half precision.
 ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec);
 
 /// cuDNN's lists of engines for a graph, in the order in which they are timed. B has more than A for fp32 on compute
@@ -67,14 +68,14 @@ ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec);
 inline const std::vector<cudnn_frontend::HeurMode_t> engine_lists = {
     cudnn_frontend::HeurMode_t::A, cudnn_frontend::HeurMode_t::B, cudnn_frontend::HeurMode_t::FALLBACK};
 
-/// What an engine may not do.
+/// The limits that an engine must keep.
 struct EngineLimits {
   bool tensor_float = false;   ///< fp32 factors may be rounded to tf32, and to nothing less
   bool deterministic = false;  ///< the result is the same in every run
   size_t workspace_bytes = 0;
 };
-/// Deselects the engines of a planned graph that do more than that, or that compute in less than fp32: reduced
-/// sums, transforms (FFT, large Winograd tiles), factors converted to a smaller type.
+/// Deselects the engines of a planned graph that exceed these limits, or that compute in less than fp32:
+/// reduced sums, transforms (FFT, large Winograd tiles), factors converted to a smaller type.
 void deselect_engines(cudnn_frontend::graph::Graph& graph, DType type, const EngineLimits& limits);
 
 /// The engines of planned variants that are not deselected and that cuDNN supports, those first that the heuristics

@@ -43,7 +43,7 @@ void ConvolutionPass::run(const Pointers& pointers, EngineWorkspace workspace) {
   engines_->execute(*engine_, pointers, workspace, stream_);
 }
 
-/// What a step moves, without a GPU.
+/// Adds the pass to the list of launches.
 void ConvolutionPass::run(const Pointers& pointers, EngineWorkspace workspace, LaunchList& list) {
   list.add_convolution(traffic_of(spec_, pointers), spec_.flops());
   if (engine_->variant.epilogue) engine_->variant.epilogue(pointers, workspace.data, stream_);
@@ -59,7 +59,8 @@ ConvolutionVariants ConvolutionPass::variants() const {
   return {};
 }
 
-/// What the pass is known by, here and in the file of chosen engines: all that its engines depend on.
+/// The name by which the pass is known, here and in the file of chosen engines: all that its engines depend
+/// on.
 std::string ConvolutionPass::key(size_t workspace_bytes) const {
   std::string text = std::string(name_of(kind_)) + ' ' + to_string(spec_.input) + " -> " +
                      to_string(spec_.output) + " k" + std::to_string(spec_.kernel) + " s" +

@@ -16,7 +16,7 @@ class ConvolutionPass {
                   cudaStream_t stream)
       : kind_(kind), spec_(spec), engines_(std::move(engines)), stream_(stream) {}
 
-  /// Says that choose() will come, with so much workspace.
+  /// Announces that choose() will be called, with so much workspace.
   void expect(size_t workspace_bytes) { engines_->expect(described(workspace_bytes), workspace_bytes); }
   /// The first time only: chooses the engine, which may time engines and writes to the pass's
   /// output: see ConvolutionEngines::choose().

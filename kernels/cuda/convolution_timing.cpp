@@ -6,7 +6,7 @@ namespace brightnet::cuda {
 namespace {
 
 constexpr int rounds = 3;
-constexpr int queued_runs = 4;  ///< of a round: one after the other, as in a step
+constexpr int queued_runs = 4;  ///< runs of a round: one after the other, as in a step
 
 /// Milliseconds of one of so many runs; negative when one fails.
 float time(const std::function<bool()>& work, cudaStream_t stream, int runs) {

@@ -15,8 +15,9 @@ size_t least_engine_bytes(const ConvolutionSpec& spec);
 /// gradient, up to 1 GiB, and up to 4.5 GiB in fp32. There the input gradient of yolov4's first convolutions has one
 /// engine that needs less than such a copy (4.2 GiB at batch 64), and seven that need it (cuDNN 9.19, H200).
 size_t most_engine_bytes(const ConvolutionSpec& spec);
-/// What the engines may use of so many bytes, which are at least the least: the most, or a power of two below it,
-/// so that convolutions of one shape, to which the arena leaves different rooms, still share their engines.
+/// Bytes of `room`, which is least_engine_bytes() or more, that the engines may use: most_engine_bytes(), or
+/// else a power of two within the room (but not less than the least), so that convolutions of one shape, to
+/// which the arena leaves different rooms, still share their engines.
 size_t engine_bytes_within(const ConvolutionSpec& spec, size_t room);
 
 }  // namespace brightnet::cuda

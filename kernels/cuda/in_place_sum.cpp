@@ -11,7 +11,7 @@ namespace brightnet::cuda {
 namespace {
 
 constexpr size_t pieces = 64, piece_elements = 4096;  ///< samples: 1 MiB of a tensor in fp32
-constexpr double rounding = 1.0 / 128;  ///< of a piece's norm; bf16 rounds by half of it at most
+constexpr double rounding = 1.0 / 128;  ///< tolerance per norm of a piece; bf16 rounds by half of it at most
 constexpr double visible = 1.0 / 32;    ///< the smaller of two norms over the larger one
 
 /// Pieces of a dense tensor at even distances, one after the other.
@@ -39,7 +39,7 @@ float rounded(float value, DType type) {
   return result;
 }
 
-/// The root of the mean square of those that are finite.
+/// The root of the mean square of the finite ones among the values.
 float magnitude(const std::vector<float>& values) {
   double squares = 0;
   size_t count = 0;

@@ -26,15 +26,15 @@ struct GpuFacts {
   std::string name;
   int major = 0, minor = 0;  ///< compute capability
   size_t total_bytes = 0, free_bytes = 0;
-  std::string problem;  ///< what CUDA said when it was asked for the free memory; empty: nothing
+  std::string problem;  ///< CUDA's error when it was asked for the free memory; empty: none
 };
 
 struct Installation {
   bool built = false;              ///< the build has the CUDA backend
-  std::string absence;             ///< why it has not
+  std::string absence;             ///< why the build has no CUDA backend
   std::vector<int> architectures;  ///< compute capabilities with machine code in this build: 75, 80, ...
   LibraryFacts driver, runtime, cudnn, nccl, nvjpeg;
-  std::vector<GpuFacts> gpus;                  ///< those that CUDA_VISIBLE_DEVICES leaves, in its order
+  std::vector<GpuFacts> gpus;                  ///< the GPUs that CUDA_VISIBLE_DEVICES leaves, in its order
   std::optional<std::string> visible_devices;  ///< CUDA_VISIBLE_DEVICES, where it is set
   bool gpu_files = false;                      ///< the kernel has a driver for an NVIDIA GPU
 };
@@ -54,7 +54,7 @@ struct Problem {
 
 /// Why GPU `index` cannot be used, with the versions found and needed; nullopt when it can.
 std::optional<Problem> why_unusable(const Installation& installation, int index);
-/// Why that GPU does not support this precision; nullopt when it does.
+/// Why a GPU does not support this precision; nullopt when it does.
 std::optional<Problem> why_not_in(Precision precision, const GpuFacts& gpu);
 
 /// The 16-bit types in which cuDNN computes the sums of batch-norm's statistics with a convolution on a GPU (docs/gpu.md). In
@@ -70,26 +70,27 @@ bool has_code_for(const std::vector<int>& architectures, int major, int minor);
 
 /// How a backend chooses among cuDNN's engines for a convolution's pass.
 enum class EngineSelection : uint8_t {
-  fastest,      ///< by timing them
+  fastest,      ///< the one that takes the least time in trials
   recommended,  ///< the first that cuDNN names, with what can be fused: what tests compare with references
   reproducible  ///< the first whose result is the same in every run, of those that fuse no sums
 };
 
-/// What a process spends on timing, in all input sizes together; a first run, as the next one remembers.
+/// Most seconds that a process spends on timing engines, in all input sizes together: mostly in a first run,
+/// as the next one remembers the choices.
 constexpr double most_timing_seconds = 60;
 
 struct DeviceChoice {
   int index = 0;
   Precision precision = Precision::fp32;
   EngineSelection engines = EngineSelection::fastest;
-  double timing_seconds = most_timing_seconds;  ///< that a process spends on timing engines
+  double timing_seconds = most_timing_seconds;  ///< most seconds that a process spends on timing engines
 };
 
 /// Gives the calling thread its current GPU back at its end: what computes on one leaves the thread on it, and the host of the
 /// library may use another. A thread that had none keeps the library's.
 class KeptGpu {
  public:
-  /// Without `wanted` nothing is kept, and no driver asked.
+  /// With `wanted` false, nothing is kept, and the driver is not asked.
   explicit KeptGpu(bool wanted);
   ~KeptGpu();
   KeptGpu(const KeptGpu&) = delete;
@@ -99,10 +100,10 @@ class KeptGpu {
   void* context_;
 };
 
-/// The backend on that GPU. Throws DeviceError when why_unusable() has a problem.
+/// Makes the backend on a GPU. Throws DeviceError when why_unusable() has a problem.
 std::unique_ptr<Backend> make_backend(const DeviceChoice& choice);
-/// A backend for planning only: for `brightnet memory` on a machine without a GPU. Throws DeviceError when
-/// the build has no CUDA.
+/// Makes a backend for planning only: for `brightnet memory` on a machine without a GPU. Throws DeviceError
+/// when the build has no CUDA.
 std::unique_ptr<Backend> make_planning_backend(Precision precision);
 
 }  // namespace brightnet::cuda

@@ -34,7 +34,7 @@ std::string described(NvjpegStatus status) {
   return "its status is " + std::to_string(static_cast<int>(status));
 }
 
-/// What a status says of the file, not of the device.
+/// Whether a status says something of the file, and not of the device.
 bool is_of_file(NvjpegStatus status) {
   return status == NvjpegStatus::bad_jpeg || status == NvjpegStatus::jpeg_not_supported ||
          status == NvjpegStatus::implementation_not_supported || status == NvjpegStatus::incomplete_bitstream;
@@ -88,7 +88,7 @@ class Arena {
   const size_t bytes_;
   std::map<size_t, size_t> used_;  // where parts begin and end
   bool ran_out_ = false;
-  size_t wanted_ = 0;  // by that part and what lies before it
+  size_t wanted_ = 0;  // bytes up to the end of the part that found no room
 };
 
 class Lane {
@@ -234,7 +234,7 @@ class Lane {
   NvjpegHandle handle_ = nullptr;
   NvjpegState state_ = nullptr, batches_ = nullptr;
   bool hardware_ = false;
-  std::optional<NvjpegOutput> batch_output_;  // which batches_ was begun for
+  std::optional<NvjpegOutput> batch_output_;  // the output that batches_ was begun for
 };
 
 class NvjpegDecoder : public JpegDecoder {
@@ -255,7 +255,7 @@ class NvjpegDecoder : public JpegDecoder {
 
   bool decode(std::span<const uint8_t> file, const JpegPart& part, uint8_t* pixels) override {
     BRIGHTNET_CHECK(int64_t{part.width} * part.height <= most_pixels, "an image is too large to be decoded");
-    cuda::check(cudaSetDevice(gpu_), "choose the GPU");  // which is per thread
+    cuda::check(cudaSetDevice(gpu_), "choose the GPU");  // the current GPU is per thread
     const std::unique_ptr<Lane, std::function<void(Lane*)>> lane(take_lane(),
                                                                  [this](Lane* used) { give(used); });
     const std::string refusal = lane->decode(file, part, pixels);

@@ -18,7 +18,7 @@
 namespace brightnet::cuda {
 namespace {
 
-/// Where an output lies, from its number among all.
+/// The place of an output, from its number among all.
 struct OutputPlace {
   size_t image;
   int row, column;
@@ -76,7 +76,7 @@ struct PoolVector {
   }
 };
 
-/// The same for windows of 2 × 2: all four loads are in flight before the first is used.
+/// PoolVector for windows of 2 × 2: all four loads are in flight before the first is used.
 template <typename T, int count>
 struct PoolSquareVector {
   static constexpr int width = count;
@@ -199,7 +199,7 @@ struct ScatterVector {
 /// Coordinates of one side of the input that some window covers: all, unless the stride leaves gaps.
 size_t covered(int side, int outputs, const PoolGeometry& pool) {
   size_t count = 0;
-  int end = 0;  // of what is counted
+  int end = 0;  // the end of what is counted
   for (int i = 0; i < outputs; ++i) {
     const int from = std::max(end, i * pool.stride - pool.before);
     end = std::max(end, std::min(side, i * pool.stride - pool.before + pool.window));

@@ -9,7 +9,7 @@ namespace brightnet::cuda {
 /// A pool between two dense tensors, checked.
 struct PoolGeometry {
   int window, stride, before;
-  int height, width, channels;  ///< of the input
+  int height, width, channels;  ///< shape of the input
   int out_height, out_width;
 
   PoolGeometry(const PoolSpec& pool, const Shape& x, const Shape& y)

@@ -48,7 +48,7 @@ struct NvjpegPinnedAllocator {
 };
 
 struct Nvjpeg {
-  std::string problem;  ///< why it cannot be used; empty: it can
+  std::string problem;  ///< why nvJPEG cannot be used; empty: it can
   NvjpegStatus (*create)(NvjpegBackend, NvjpegDeviceAllocator*, NvjpegPinnedAllocator*, unsigned flags,
                          NvjpegHandle*) = nullptr;
   NvjpegStatus (*destroy)(NvjpegHandle) = nullptr;
@@ -57,7 +57,7 @@ struct Nvjpeg {
   // Decoding: the host's part is done when it returns, the device's is queued in the stream.
   NvjpegStatus (*decode)(NvjpegHandle, NvjpegState, const unsigned char* file, size_t bytes, NvjpegOutput,
                          NvjpegImage* pixels, cudaStream_t) = nullptr;
-  /// Before decode_batch(), for batches of this size and this output.
+  /// Precedes calls of decode_batch() for batches of so many files and this output.
   NvjpegStatus (*begin_batches)(NvjpegHandle, NvjpegState, int files, int host_threads,
                                 NvjpegOutput) = nullptr;
   /// Decodes with the backend that the handle was made with.

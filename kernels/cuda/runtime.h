@@ -36,7 +36,7 @@ void release(void* memory) noexcept;
 
 /// Queues a copy between any two memories; host memory must be pinned and stay valid until the copy is done.
 void copy_async(void* to, const void* from, size_t bytes, cudaStream_t stream);
-/// Every byte becomes `value`.
+/// Queues writing `value` to every byte.
 void fill_async(void* memory, int value, size_t bytes, cudaStream_t stream);
 
 /// Page-locked host memory, which asynchronous copies need.
@@ -92,8 +92,8 @@ class Event {
  public:
   enum class Kind : uint8_t {
     order,
-    timed,     ///< for elapsed_ms()
-    slept_for  ///< synchronize() leaves the processor to others meanwhile
+    timed,     ///< records the time, for elapsed_ms()
+    slept_for  ///< while synchronize() waits, it leaves the processor to others
   };
   explicit Event(Kind kind = Kind::order);
   ~Event();
@@ -140,7 +140,7 @@ class Graph {
   void launch(cudaStream_t stream) const;
 
  private:
-  explicit Graph(cudaStream_t stream);  ///< of what the stream captured
+  explicit Graph(cudaStream_t stream);  ///< ends the capture and makes its graph
   static void begin(cudaStream_t stream);
   static void abandon(cudaStream_t stream) noexcept;
 
@@ -157,8 +157,8 @@ struct Grid {
   Grid(const dim3& blocks, const std::source_location& where = std::source_location::current())
       : blocks(blocks), where(where) {}
 
-  /// The same launch with its traffic. Every launch of a training step states it: `bench --traffic` adds up
-  /// these statements, and the emulation holds them against what the kernel does.
+  /// Returns the grid with the launch's traffic. Every launch of a training step states it: `bench --traffic`
+  /// adds up these statements, and the emulation holds them against what the kernel does.
   Grid moving(const Traffic& moved) const {
     Grid grid = *this;
     grid.traffic = moved;
@@ -180,13 +180,13 @@ inline unsigned blocks_for(size_t items, size_t threads, size_t most = 0x7ffffff
 /// grid-stride loops.
 int multiprocessors();
 
-/// Makes this GPU the calling thread's current one, which it is until the thread chooses another. An error is that of the
-/// next call too, which reports it.
+/// Makes this GPU the calling thread's current one, which it is until the thread chooses another. If it
+/// fails, so does the next call, which reports it.
 void choose_gpu(int gpu) noexcept;
 
 /// The calling thread's current context, whoever made it and on whichever GPU; null where it has none, or there is no driver.
 void* current_context() noexcept;
-/// Makes it the current one again. Of null nothing is done: the thread had used no GPU.
+/// Makes a context the current one again. With null it does nothing: the thread had used no GPU.
 void choose_context(void* context) noexcept;
 
 #ifdef BRIGHTNET_KERNELS

@@ -19,7 +19,7 @@
 namespace brightnet::cuda {
 namespace {
 
-constexpr int most_pools = 4;  ///< of one launch; further ones take another
+constexpr int most_pools = 4;  ///< pools of one launch; further ones take another
 constexpr size_t shared_bytes_of_block = 48 << 10;
 constexpr int pool_threads = 256;
 
@@ -60,7 +60,7 @@ struct ForwardArguments {
   int pool_count;
   int height, width, out_height, out_width, channels;
   size_t y_stride;
-  int before, after;  ///< what the largest window reaches to both sides
+  int before, after;  ///< how far the largest window reaches to both sides
   Tiling tiling;
 };
 
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(pool_threads) pyramid_forward_kernel(ForwardAr
 template <typename T>
 struct BackwardArguments {
   T* dx;
-  const T* dx_part;  ///< what x itself receives; nullptr: nothing
+  const T* dx_part;  ///< the part of dy that belongs to x itself; nullptr: none
   Pool<const T> pools[most_pools];
   int pool_count;
   int height, width, out_height, out_width, channels;
@@ -154,8 +154,8 @@ struct BackwardArguments {
   Tiling tiling;
 };
 
-constexpr int scatter_lanes = warp_size;  ///< a channel each
-constexpr int scatter_warps = 8;          ///< some rows each
+constexpr int scatter_lanes = warp_size;  ///< threads of a warp, a channel each
+constexpr int scatter_warps = 8;          ///< warps of a block, some rows each
 /// 384: a channel's sums of so many pixels fill the shared memory.
 constexpr int scatter_pixels = static_cast<int>(shared_bytes_of_block / sizeof(float) / scatter_lanes);
 /// Elements that are read before the first is used.

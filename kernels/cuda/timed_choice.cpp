@@ -6,11 +6,11 @@
 namespace brightnet::cuda {
 namespace {
 
-constexpr double shares = 100;           ///< into which what is left is divided
-constexpr double worthwhile_runs = 1e4;  ///< a run has hundreds of thousands of steps
-constexpr int least_timed = 2;           ///< the best guess with a fusion and the best without one
+constexpr double shares = 100;           ///< parts of the time left, of which a choice gets one
+constexpr double worthwhile_runs = 1e4;  ///< runs that a search may take: few beside all steps of a training
+constexpr int least_timed = 2;           ///< candidates timed at least: the best with a fusion and without
 constexpr int most_compiled = 2;
-constexpr float hopeless = 1.5f;  ///< times the fastest: not worth the repetitions
+constexpr float hopeless = 1.5f;  ///< factor on the fastest time: slower ones are not worth the repetitions
 
 }  // namespace
 

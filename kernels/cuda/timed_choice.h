@@ -11,9 +11,9 @@ namespace brightnet::cuda {
 
 /// A way to do the work, such as an engine of cuDNN.
 struct Candidate {
-  bool compiled = false;  ///< for the occasion, which takes a second or so, whether or not it succeeds
-  /// Milliseconds of a run; negative when it cannot do the work. One that takes more than `hopeless` is run no more
-  /// often than it takes to know that.
+  bool compiled = false;  ///< is compiled for the trial: a second or so, whether or not it succeeds
+  /// Milliseconds of a run; negative when it cannot do the work. A candidate that takes more than `hopeless`
+  /// is run no more often than it takes to know that.
   std::function<float(float hopeless)> time;
 };
 

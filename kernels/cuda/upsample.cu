@@ -6,9 +6,9 @@
 namespace brightnet::cuda {
 namespace {
 
-/// Where a small pixel's first large one begins, and the steps to the others, in elements.
+/// The place where a small pixel's first large one begins, and the steps to the others, in elements.
 struct Enlargement {
-  int factor, width, channels;  ///< of the small tensor
+  int factor, width, channels;  ///< enlargement; width and channels of the small tensor
 
   __device__ size_t row_step() const { return static_cast<size_t>(width) * factor * channels; }
   __device__ size_t first(unsigned pixel) const {

@@ -65,7 +65,7 @@ struct alignas(sizeof(T) * count) Vector {
 template <typename T>
 constexpr int whole_vector = static_cast<int>(16 / sizeof(T));
 
-/// One access; the address is a multiple of its size.
+/// Loads or stores with one access; the address is a multiple of its size.
 template <int count, typename T>
 __device__ __forceinline__ Vector<T, count> load(const T* from) {
   check_access(from, sizeof(T) * count, "load");
@@ -77,7 +77,7 @@ __device__ __forceinline__ void store(T* to, const Vector<T, count>& vector) {
   *reinterpret_cast<Vector<T, count>*>(to) = vector;
 }
 
-/// What CUDA's own accesses take for so many bytes.
+/// The type with which CUDA's own functions (__ldcs(), __stcs()) access so many bytes.
 template <size_t bytes>
 using Word = std::conditional_t<
     bytes == 16, uint4,
@@ -85,7 +85,7 @@ using Word = std::conditional_t<
                        std::conditional_t<bytes == 4, unsigned,
                                           std::conditional_t<bytes == 2, unsigned short, unsigned char>>>>;
 
-/// A load or a store of what is not read again soon: the caches give it up before anything else.
+/// Loads or stores what is not read again soon: the caches give it up before anything else.
 template <int count, typename T>
 __device__ __forceinline__ Vector<T, count> load_once(const T* from) {
   using Bytes = Word<sizeof(T) * count>;
@@ -103,7 +103,7 @@ __device__ __forceinline__ void store_once(T* to, const Vector<T, count>& vector
   __stcs(reinterpret_cast<decltype(word)*>(to), word);
 }
 
-/// The same with the conversion to and from fp32.
+/// Loads or stores elements with the conversion to or from fp32.
 template <int count, typename T>
 __device__ __forceinline__ void load_floats(const T* from, float (&values)[count]) {
   const Vector<T, count> vector = load<count>(from);

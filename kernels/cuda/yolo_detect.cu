@@ -25,7 +25,7 @@ namespace {
 
 constexpr int detect_tile = 256;  ///< predictions and threads of a block
 constexpr int warps = detect_tile / warp_size;
-constexpr int bins = 256;  ///< of one byte
+constexpr int bins = 256;  ///< values of one byte
 
 /// A candidate's rank, the best the highest: its score's bits (scores are positive, so their bits order like
 /// them), then the complement of its place in the image. Every candidate has its own.
@@ -44,7 +44,7 @@ struct Search {
   const T* predictions;
   float threshold, least_logit;
   const Selection* selections;
-  unsigned tiles;  ///< of an image
+  unsigned tiles;  ///< tiles of an image
   size_t stride;   ///< elements from one pixel to the next
 
   /// The numbers of a prediction of the block's image.
@@ -58,7 +58,7 @@ struct Search {
 template <typename T>
 struct Candidate {
   const T* prediction;
-  unsigned index;  ///< of the prediction in its image
+  unsigned index;  ///< number of the prediction in its image
   int class_id;
   float score;
   Key key;

@@ -53,14 +53,14 @@ struct LossArguments {
   const T* predictions;
   T* gradient;
   TruthList truths;
-  const float* dynamic_scale;  ///< GradientScale's
+  const float* dynamic_scale;  ///< GradientScale::dynamic
   const Winner* winners;
   Sums* tiles;
-  size_t count;  ///< of predictions
+  size_t count;  ///< number of predictions
   float constant_scale;
   // Rows of predictions: of a pixel where padding follows them, else of one prediction.
   unsigned row, stride;  ///< predictions of a row; elements from one row to the next
-  unsigned of_block;     ///< predictions, of whole rows
+  unsigned of_block;     ///< predictions of a block, which are whole rows
 
   /// The index of a prediction's first number; for `count`, the end of all.
   __device__ size_t place(size_t prediction) const {
@@ -68,7 +68,7 @@ struct LossArguments {
   }
 };
 
-/// Where a prediction is.
+/// The place of a prediction.
 struct Place {
   int image, row, column, slot;
 };

@@ -15,7 +15,7 @@ enum class DeviceKind : uint8_t { automatic, cpu, cuda };
 /// A parsed device name.
 struct DeviceName {
   DeviceKind kind = DeviceKind::automatic;
-  int index = 0;  ///< of the GPU, among those that CUDA_VISIBLE_DEVICES leaves
+  int index = 0;  ///< the GPU, counted from 0 among those that CUDA_VISIBLE_DEVICES leaves
 };
 
 /// `device`: auto, cpu, cuda (the first GPU), cuda:N. Throws InputError for another word.
@@ -33,8 +33,8 @@ std::string device_of_rank(const std::string& device, int local_rank, int local_
 
 /// How a GPU's convolutions are chosen.
 struct EngineChoice {
-  bool deterministic = false;                         ///< without timing, so that each run has the same
-  double timing_seconds = cuda::most_timing_seconds;  ///< spent on it at most
+  bool deterministic = false;                         ///< chosen without timing, so that runs have the same
+  double timing_seconds = cuda::most_timing_seconds;  ///< seconds spent on timing them, at most
 };
 
 /// `auto` is the best device of this machine supported by this build. Throws DeviceError when the device, or

@@ -68,7 +68,7 @@ BRIGHTNET_HD Box decode_box(const YoloHead& head, int anchor, int column, int ro
           decode_size(tw, size.w, head.new_coords), decode_size(th, size.h, head.new_coords)};
 }
 
-/// The same with derivatives.
+/// Decodes a box as decode_box() does, with its derivatives.
 BRIGHTNET_HD DecodedBox decode_box_with_derivative(const YoloHead& head, int anchor, int column, int row,
                                                    int grid_w, int grid_h, float tx, float ty, float tw,
                                                    float th) {

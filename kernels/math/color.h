@@ -57,7 +57,7 @@ BRIGHTNET_HD void change_pixel_color(float& red, float& green, float& blue, cons
   blue = new_value - new_chroma * (1 - unit(2 - magnitude(hue - 4)));
 }
 
-/// The same for a grey pixel, which has neither hue nor saturation.
+/// Changes a grey pixel, which has neither hue nor saturation, as change_pixel_color() does.
 BRIGHTNET_HD float exposed_grey(float grey, const ColorChange& change) {
   return color_math::smaller(grey * change.exposure, 255.0f);
 }

@@ -1,4 +1,4 @@
-// What a network loses against another, its teacher, and the derivatives: docs/loss.md#distillation has the formulas.
+// The loss of a network against its teacher, and its derivatives: docs/loss.md#distillation has the formulas.
 //
 // Predictions (Mehta and Ozturk 2018, "Object detection at 200 Frames Per Second"): boxes and classes count by the teacher's
 // objectness, because what it says of background means nothing. A prediction's teacher is that of the same cell whose anchor
@@ -12,14 +12,14 @@
 
 namespace brightnet {
 
-/// A head and its teacher's, of the same stride and classes.
+/// A student's head and its teacher's, of the same stride and classes.
 struct DistilledHeads {
   YoloHead student, teacher;
-  int slot[max_head_anchors] = {};     ///< for each anchor of the student's head: the teacher's
+  int slot[max_head_anchors] = {};     ///< slots of the teacher's anchors, by the student's
   float alike[max_head_anchors] = {};  ///< IoU of the two anchors' sizes
 };
 
-/// Pairs the anchors of two heads; the first of equals.
+/// Pairs each anchor of the student's head with the most alike of the teacher's; the first of equals.
 inline DistilledHeads pair_heads(const YoloHead& student, const YoloHead& teacher) {
   DistilledHeads heads{student, teacher};
   for (int i = 0; i < student.mask_count; ++i) {
@@ -41,8 +41,8 @@ BRIGHTNET_HD LossTerm divergence(float logit, float teacher) {
   return {term.value - cross_entropy(teacher, target).value, term.derivative};
 }
 
-/// Loss of number `k` of a prediction (4: objectness, 5 and more: classes) against the teacher's; `seen`: the teacher's
-/// objectness.
+/// Loss of number `k` of a prediction (4: objectness, 5 and more: classes) against the teacher's logit;
+/// `seen`: the teacher's objectness.
 BRIGHTNET_HD LossTerm distilled_logit(const DistilledHeads& heads, int slot, int k, float logit,
                                       float teacher, float seen) {
   const float weight =

@@ -27,7 +27,7 @@
 
 namespace brightnet {
 
-/// What box_loss() measures; mse is YOLOv3's squared error.
+/// The measure of box_loss(); mse is YOLOv3's squared error.
 enum class IouKind : uint8_t { mse, iou, giou, diou, ciou };
 
 constexpr std::string_view enum_name(IouKind kind) {
@@ -95,7 +95,8 @@ struct Overlap {
   Box either_by, iou_by;
 };
 
-/// At an edge that both boxes share, the derivatives are one-sided.
+/// Computes the overlap of a prediction and a truth. At an edge that both boxes share, the derivatives are
+/// one-sided.
 BRIGHTNET_HD Overlap overlap_with_gradient(const Box& p, const Box& truth) {
   Overlap o;
   o.x = overlap(p.x, p.w, truth.x, truth.w);
@@ -157,7 +158,7 @@ BRIGHTNET_HD void add_aspect_difference(const Overlap& o, const Box& p, const Bo
   result.gradient.h += alpha * alpha * o.iou_by.h - by_angle * p.w;
 }
 
-/// iou, giou, diou or ciou: 1 − the value above.
+/// The loss of iou, giou, diou or ciou: 1 − the value at the top of this file.
 BRIGHTNET_HD BoxLoss iou_loss(IouKind kind, const Box& p, const Box& truth) {
   const Overlap o = overlap_with_gradient(p, truth);
   BoxLoss result;

@@ -25,24 +25,25 @@ struct YoloLoss {
 struct LossTotals {
   double box = 0, objectness = 0, classes = 0;
   double iou = 0, assigned = 0;
-  double images = 0;  ///< of which these are the sums
+  double images = 0;  ///< number of images that the sums are over
   /// Optimizer steps, those whose gradient was clipped, and the sum of the gradients' norms before clipping.
   /// Every rank counts the same, since the gradient is that of all ranks.
   double steps = 0, clipped = 0, norm = 0;
   double distillation = 0;  ///< the weighted loss against a teacher (train.teacher)
 };
 
-/// What people are shown of it: the weighted parts per assigned prediction. Sums would rise while the network learns,
-/// because simota assigns the more predictions the better they fit, and training and validation could not be compared
-/// where images have different numbers of objects.
+/// The loss that people are shown: the weighted parts per assigned prediction. Sums would rise while the
+/// network learns, because simota assigns the more predictions the better they fit, and training and
+/// validation could not be compared where images have different numbers of objects.
 struct MeanLoss {
   double box = 0, objectness = 0, classes = 0;
-  double distillation = 0;  ///< not part of the total: validation has none
+  double distillation = 0;  ///< loss against a teacher; not part of the total, since validation has none
 
   double total() const { return box + objectness + classes; }
 };
 
-/// Without an assigned prediction (no image has an object) the sums stay as they are.
+/// Divides the sums by the assigned predictions. Without one (no image has an object) the sums stay as they
+/// are.
 inline MeanLoss mean_loss(const LossTotals& totals) {
   const double count = totals.assigned > 0 ? totals.assigned : 1;
   return {totals.box / count, totals.objectness / count, totals.classes / count, totals.distillation / count};
@@ -56,7 +57,7 @@ BRIGHTNET_HD void add_loss(LossTotals& totals, const YoloLoss& loss) {
   totals.assigned += loss.assigned;
 }
 
-/// With sign −1 the sums since `more`.
+/// Adds `more` to the totals; with sign −1 it leaves the sums since `more`.
 BRIGHTNET_HD void add_totals(LossTotals& totals, const LossTotals& more, double sign = 1) {
   totals.box += sign * more.box;
   totals.objectness += sign * more.objectness;

@@ -28,7 +28,7 @@ struct Parameter {
   float value, gradient, first, second;
 };
 
-/// What all parameters of a range share in a step.
+/// The numbers that all parameters of a range share in a step.
 struct RangeStep {
   float rate, decay, first_correction, second_correction;
 };

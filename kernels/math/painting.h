@@ -19,26 +19,26 @@ namespace brightnet {
 enum class Sampling : uint8_t {
   straight,  ///< resized, with fill_value around it
   turned,    ///< resized with x and y exchanged
-  warped,    ///< bilinear at places of a homography
-  reduced    ///< the same, of what resizing makes of the image
+  warped,    ///< bilinear at places of a homography, in the image itself
+  reduced    ///< bilinear at places of a homography, in what resizing makes of the image
 };
 
-/// What becomes of the pixels that were there before.
+/// How a stroke goes together with the pixels that were there before.
 enum class Blend : uint8_t {
   replace,
-  half,  ///< the mean with them, rounded up
-  soft   ///< they show through around a box, by soft_weight()
+  half,  ///< the mean of both, rounded up
+  soft   ///< the earlier pixels show through around a box, by soft_weight()
 };
 
 struct Stroke {
   // In pixels of the picture.
-  int left = 0, top = 0, right = 0, bottom = 0;  ///< what it changes
-  int origin_x = 0, origin_y = 0;                ///< where the coordinates below begin
+  int left = 0, top = 0, right = 0, bottom = 0;  ///< rectangle that the stroke changes
+  int origin_x = 0, origin_y = 0;                ///< place where the coordinates below begin
   Sampling sampling = Sampling::straight;
   Blend blend = Blend::replace;
   bool grey = false;  ///< luminance instead of colours
   ColorChange color;
-  float box_left = 0, box_top = 0, box_right = 0, box_bottom = 0, edge = 1;  ///< of Blend::soft
+  float box_left = 0, box_top = 0, box_right = 0, box_bottom = 0, edge = 1;  ///< the box of Blend::soft
 
   // Resizing: the outputs that show the image (none: all is fill_value), and what they show of it.
   int shown_left = 0, shown_top = 0, shown_right = 0, shown_bottom = 0;
@@ -59,7 +59,7 @@ struct Stroke {
 /// Where a batch's pictures lie in one block of memory: how many strokes each has, the strokes, and the images' pixels.
 struct PictureLayout {
   int pictures = 0;
-  int most_strokes = 0;  ///< of a picture
+  int most_strokes = 0;  ///< strokes of a picture, at most
   size_t room = 0;       ///< bytes for the pixels of a picture's images, on average
 
   size_t strokes_at() const { return aligned(pictures * sizeof(int)); }
@@ -82,7 +82,7 @@ inline PictureLayout picture_layout(int pictures, int height, int width, int cha
 /// A batch's pictures in the host's memory.
 struct Pictures {
   const std::byte* data = nullptr;
-  size_t bytes = 0;  ///< of the layout's that are used, from the beginning on
+  size_t bytes = 0;  ///< bytes of the layout that are used, from its beginning on
   PictureLayout layout;
 };
 
@@ -168,7 +168,7 @@ BRIGHTNET_HD bool warped_pixel(const Stroke& s, const uint8_t* images, int u, in
   return true;
 }
 
-/// What the stroke itself shows at a pixel.
+/// Computes what the stroke itself shows at a pixel.
 template <int channels>
 BRIGHTNET_HD void stroke_pixel(const Stroke& s, const uint8_t* images, int x, int y, uint8_t* own) {
   const int u = x - s.origin_x, v = y - s.origin_y;

@@ -10,8 +10,8 @@
 
 namespace brightnet {
 
-constexpr int largest_quantized = 255;  ///< of an activation
-constexpr int largest_weight = 127;     ///< of a quantised weight, either sign
+constexpr int largest_quantized = 255;  ///< largest quantised activation
+constexpr int largest_weight = 127;     ///< largest magnitude of a quantised weight
 
 /// The scale and the zero point of a tensor's values. Zero itself is always exact: padding is.
 struct QuantizedRange {
@@ -20,7 +20,7 @@ struct QuantizedRange {
 
   float least() const { return scale * -zero_point; }
   float most() const { return scale * (largest_quantized - zero_point); }
-  /// Whether its rounding does not saturate; not for NaN.
+  /// Whether rounding a value to the range does not saturate; false for NaN.
   BRIGHTNET_HD bool contains(float value) const {
     const float q = std::nearbyint(value / scale) + zero_point;
     return q >= 0 && q <= static_cast<float>(largest_quantized);
@@ -28,7 +28,7 @@ struct QuantizedRange {
   bool operator==(const QuantizedRange&) const = default;
 };
 
-/// The image, whose pixels stay what they are.
+/// The range of the image, whose pixels stay what they are.
 constexpr QuantizedRange image_range{1.0f / 255, 0};
 
 /// The nearest of the range's values, of two the even one, as the processors' conversions round; saturates. NaN becomes 0.

@@ -24,7 +24,7 @@ constexpr std::string_view enum_name(NmsKind kind) {
 enum class AssignmentKind : uint8_t {
   best_anchor,  ///< YOLOv3 and YOLOv4: one cell, the anchor with the best IoU of sizes
   neighbours,   ///< YOLOv5: up to three cells, every anchor of about the box's size
-  simota,       ///< YOLOX, YOLOv7: of those, the predictions that are already closest
+  simota,       ///< YOLOX, YOLOv7: of neighbours' predictions those that are already closest
 };
 
 constexpr std::string_view enum_name(AssignmentKind kind) {
@@ -66,7 +66,8 @@ constexpr AssignmentKind static_form(AssignmentKind kind) {
   return kind;
 }
 
-/// Of a model, over all heads, and of one head: what a thread of the GPU keeps of a truth grows with the latter.
+/// Most anchors of a model, over all heads, and of one head: what a thread of the GPU keeps of a truth grows
+/// with the latter.
 constexpr int max_anchors = 32, max_head_anchors = 16;
 /// Most candidates per image and head for non-maximum suppression. A trained network has a few hundred.
 constexpr unsigned max_candidates = 8192;

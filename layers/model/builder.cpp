@@ -35,7 +35,7 @@ void check_mask(const YoloAttributes& yolo, const LayerDescription& layer) {
   }
 }
 
-/// What a global pool makes has one pixel, and stays so.
+/// Checks that a layer leaves the output of a global pool, one pixel, at that size, and that it is no head.
 void check_one_pixel(const LayerDescription& layer) {
   const bool enlarges = std::visit([](const auto& kind) { return kind.side(1) != 1; }, layer.attributes);
   if (!enlarges && !is_head(layer)) return;

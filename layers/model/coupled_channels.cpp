@@ -62,12 +62,12 @@ class Coupling {
     std::iota(image.begin(), image.end(), 0);
     return image;
   }
-  /// The same channels of each of equal groups: what is left of them are equal groups.
+  /// Joins the same channels of each of the equal groups: what is left of them are equal groups.
   void join_groups(const Sets& channels, int groups) {
     const size_t size = channels.size() / groups;
     for (size_t i = size; i < channels.size(); ++i) join(channels[i % size], channels[i]);
   }
-  /// The channels of all inputs, as far as they have them.
+  /// Joins the channels of all inputs, as far as they have them, and returns the first input's.
   Sets joined_inputs() {
     const Sets first = input();
     for (size_t i = 1; i < layer_->inputs.size(); ++i) {
@@ -143,7 +143,7 @@ class Coupling {
   const Model& model_;
   const LayerDescription* layer_ = nullptr;
   std::vector<int> parents_;
-  std::vector<std::string> kept_for_;  ///< of roots
+  std::vector<std::string> kept_for_;  ///< for each root, why its set must stay; else empty
   std::vector<Sets> sets_;
 };
 

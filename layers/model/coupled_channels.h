@@ -11,9 +11,9 @@
 namespace brightnet {
 
 struct CoupledChannels {
-  /// For each layer the set of each channel of its output. Channels of one set are removed together or not at all.
+  /// The set of each channel of each layer's output. Channels of one set are removed together or not at all.
   std::vector<std::vector<int>> sets;
-  /// For each set why it must stay, "read by head32" or "joined to the image"; empty: it can be removed.
+  /// The reason why a set must stay, "read by head32" or "joined to the image"; empty: it can be removed.
   std::vector<std::string> kept_for;
 
   /// The set of a channel of an entry of a layer's inputs.

@@ -13,7 +13,7 @@ std::optional<LeftTo> left_to(const YamlValue& value) {
   return value.node.IsScalar() ? enum_value<LeftTo>(value.node.Scalar()) : std::nullopt;
 }
 
-/// What is printed of a key: nothing where it is not given.
+/// The YAML of a key; nothing where the key is not given.
 template <typename T, typename Print>
 YAML::Node key_node(const LeavableKey<T>& key, Print&& print) {
   if (!key) return {};

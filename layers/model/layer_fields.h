@@ -13,11 +13,11 @@
 
 namespace brightnet {
 
-/// What a layer kind's fields() visits.
+/// Receives the keys that a layer kind's fields() visits.
 class LayerFields {
  public:
   enum class Purpose { reading, writing };
-  /// `activation` is that of convolutions that do not name one.
+  /// `activation`: the activation of convolutions that do not name one.
   LayerFields(Fields& fields, Activation activation, Purpose purpose)
       : fields_(fields), activation_(activation), writes_(purpose == Purpose::writing) {}
 
@@ -48,13 +48,13 @@ class LayerFields {
     keys.fields(fields_);
   }
 
-  /// One of a list of words, left out where it is `otherwise`.
+  /// A key whose value is one of a list of words, left out where it is `otherwise`.
   void choice(const char* key, std::string& value, const std::string& otherwise,
               const std::vector<std::string>& choices, const char* doc) {
     if (!left_out(value, otherwise)) fields_.choice(key, value, choices, doc);
   }
 
-  /// A value that its layer reads and prints itself.
+  /// A key whose value the layer reads and prints itself.
   void custom(const char* key, const std::function<void(const YamlValue&)>& read,
               const std::function<YAML::Node()>& print, const char* doc) {
     fields_.custom(key, read, print, doc);

@@ -30,7 +30,8 @@ using InputChannels = std::span<const int>;
 /// Number of inputs of a kind that takes any number.
 constexpr int any_number = -1;
 
-/// What a kind may define besides. One that is declared otherwise would pass for missing and never be called.
+/// Checks the members that a kind may define besides those of LayerKind: a member that is declared otherwise
+/// would pass for missing and never be called.
 template <typename Kind>
 constexpr bool optional_members_fit() {
   // Why it cannot read such inputs; empty: it can.
@@ -40,21 +41,22 @@ constexpr bool optional_members_fit() {
             { kind.refusal(in) } -> std::same_as<std::string>;
           },
       "declare it as std::string refusal(InputChannels) const");
-  // Its parameters.
+  // The kind's parameters.
   static_assert(
       !requires { &Kind::parameters; } ||
           requires(const Kind kind, InputChannels in) {
             { kind.parameters(in) } -> std::same_as<std::vector<ParameterSpec>>;
           },
       "declare it as std::vector<ParameterSpec> parameters(InputChannels) const");
-  // Its second input is one pixel for the whole image; without it, all inputs have the first one's sides.
+  // The kind's second input is one pixel for the whole image; without this, all inputs have the first one's
+  // sides.
   static_assert(
       !requires { &Kind::second_is_one_pixel; } ||
           requires {
             { &Kind::second_is_one_pixel } -> std::same_as<const bool*>;
           },
       "declare it as static constexpr bool second_is_one_pixel = true");
-  // Each element of its output is an element of an input: 8-bit values stay what they are.
+  // Each element of the kind's output is an element of an input: 8-bit values stay what they are.
   static_assert(
       !requires { &Kind::moves_values; } ||
           requires {
@@ -64,13 +66,13 @@ constexpr bool optional_members_fit() {
   return true;
 }
 
-/// What every kind defines.
+/// The members that every kind defines.
 template <typename Kind>
 concept LayerKind = requires(Kind kind, const Kind constant, LayerFields& f, InputChannels in,
                              const LayerSetup& setup) {
-  // Its name in YAML.
+  // The kind's name in YAML.
   { Kind::kind } -> std::convertible_to<std::string_view>;
-  // Number of layers it reads.
+  // Number of layers that the kind reads.
   { Kind::inputs } -> std::convertible_to<int>;
   // Makes the layer that computes it, whose file defines this.
   { constant.make_layer(setup) } -> std::same_as<std::unique_ptr<Layer>>;
@@ -98,8 +100,8 @@ struct ConvAttributes {
 
   int filters = 0;  ///< output channels; 0 while reading: `auto`
   int size = 1, stride = 1;
-  int padding = 0;  ///< on every side
-  int groups = 1;   ///< of channels that are convolved apart; as many as channels: depthwise
+  int padding = 0;  ///< pixels on every side
+  int groups = 1;   ///< groups of channels that are convolved apart; as many as channels: depthwise
   bool batch_norm = true;
   Activation activation = Activation::linear;
   bool full_precision = false;  ///< computes in fp32 in a network of any precision
@@ -342,7 +344,7 @@ struct YoloAttributes {
   std::string anchors_where;             ///< file and line of the anchors, for messages
   std::vector<float> class_weights;      ///< empty: all 1
   bool automatic_class_weights = false;  ///< `auto`: training sets class_weights
-  NmsKind nms = NmsKind::greedy;         ///< unless the user chooses another
+  NmsKind nms = NmsKind::greedy;         ///< kind of NMS, unless the user chooses another
   float nms_beta = 0.6f;
 
   void fields(LayerFields& f);

@@ -23,7 +23,7 @@ struct LayerDescription {
   std::vector<int> inputs;  ///< indices of earlier layers, or network_input
   LayerAttributes attributes;
   std::string where;  ///< "file:line"
-  int channels = 0;   ///< of the output
+  int channels = 0;   ///< channels of the output
   /// Factor on the learning rate of its parameters. 0: frozen, and batch-norm uses its running statistics.
   float rate = 1;
   bool pretrained = false;  ///< whether a run that has pretrained weights takes its parameters from them
@@ -31,12 +31,12 @@ struct LayerDescription {
 
 struct Model {
   std::string name;
-  InputSize size = 416;  ///< of the input, by default
-  int channels = 3;      ///< of the input: 3 is RGB, 1 is grey
+  InputSize size = 416;  ///< size of the input, by default
+  int channels = 3;      ///< channels of the input: 3 is RGB, 1 is grey
   int classes = 0;
   int stride = 32;  ///< the input's sides must be multiples of this
   std::vector<LayerDescription> layers;
-  Quantization quantization = {};  ///< of one that can be computed in 8 bits too
+  Quantization quantization = {};  ///< ranges and scales of a model that can be computed in 8 bits too
   /// The document that it was read from, with `classes` and the run's keys of `head:` in it; null for a model that no
   /// YAML described. Copies share the node: it is replaced, not changed.
   YAML::Node description;
@@ -52,13 +52,13 @@ struct Model {
 
 bool is_head(const LayerDescription& layer);
 
-/// Which layers predict for a head: their filters follow from the classes.
+/// Whether each layer predicts for a head: the filters of such a layer follow from the classes.
 std::vector<bool> predicting_layers(const Model& model);
 
 /// Whether an input of a layer, counted from 0, is one pixel for the whole image. All others have the same sides.
 bool reads_one_pixel(const LayerDescription& layer, size_t input);
 
-/// Whether each element of its output is an element of an input.
+/// Whether each element of the layer's output is an element of an input.
 bool moves_values(const LayerDescription& layer);
 
 /// Stride of each layer's output in pixels of the image.

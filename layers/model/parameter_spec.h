@@ -25,7 +25,7 @@ constexpr bool is_running_statistic(ParameterKind kind) {
 }
 
 struct ParameterSpec {
-  std::string name;  ///< after the layer's: "weight"
+  std::string name;  ///< name within the layer: "weight"
   ParameterKind kind = ParameterKind::weight;
   std::vector<int64_t> shape;  ///< convolution weights are OHWI
 };

@@ -17,7 +17,8 @@ struct LayerQuantization {
   /// The range of the layer's output, for the convolutions that read it in 8 bits. All inputs of a concat, and inputs and
   /// outputs of whatever only moves or compares values (moves_values()), have the same.
   std::optional<QuantizedRange> output = {};
-  /// A convolution that is computed in 8 bits: a scale for each output channel. Empty: it stays in floating point.
+  /// The weight scales of a convolution that is computed in 8 bits, one for each output channel. Empty: it
+  /// stays in floating point.
   std::vector<float> weight_scales = {};
   /// The range of that convolution's result before its activation, for runtimes that round there (formats/onnx/).
   std::optional<QuantizedRange> before_activation = {};
@@ -45,8 +46,8 @@ using Quantization = std::vector<LayerQuantization>;
 /// Why a network of this model cannot be computed by its quantization, for files that were changed; empty: it can.
 std::string quantization_refusal(const Model& model);
 
-/// Which outputs share a range, because a layer moves values from one to the other: for the image (first) and each layer, the
-/// place in this list of the first that has the same.
+/// The outputs that share a range, because a layer moves values from one to the other: for the image (first)
+/// and each layer, the place in this list of the first entry with the same range.
 std::vector<int> shared_ranges(const Model& model);
 
 }  // namespace brightnet

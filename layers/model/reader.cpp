@@ -48,7 +48,7 @@ LayerAttributes attributes_of(const std::string& kind, const std::string& where)
 struct Scope {
   std::string prefix;
   std::map<std::string, int> names;
-  std::map<std::string, int> count;  ///< of unnamed layers, by kind
+  std::map<std::string, int> count;  ///< number of unnamed layers of each kind
   int previous = network_input;
 };
 
@@ -206,7 +206,7 @@ void override_head(YAML::Node model, const HeadOptions& head) {
   std::vector<std::string> keys;
   HeadOptions copy = head;
   for (const auto& entry : field_nodes([&](Fields& f) { copy.fields(f); })) {
-    // Those that are left to the model, or to training until it has chosen, stay as they are.
+    // Keys that are left to the model, or to training until it has chosen, stay as they are.
     if (entry.second.IsScalar() && enum_value<LeftTo>(entry.second.Scalar())) continue;
     keys.push_back(entry.first.Scalar());
     model["head"][keys.back()] = entry.second;
