@@ -20,14 +20,14 @@ struct StepBenchmarkOptions {
   bool steps_only = false;  ///< skip the bare convolutions and the layers, which take memory and time
 };
 
-/// Medians, in seconds for the whole batch.
+/// The time of one layer: medians, in seconds for the whole batch.
 struct LayerBenchmark {
   std::string name, kind;
   Shape output{};
   double forward = 0, backward = 0;
-  double floor = 0;  ///< of its bare convolution: forward and both backward passes; 0 where there is none
-  double flops = 0;  ///< of one forward pass
-  size_t gradient_bytes = 0;  ///< all-reduced by the ranks
+  double floor = 0;  ///< seconds of its bare convolution, forward and both backward passes; 0: it has none
+  double flops = 0;  ///< multiplications and additions of its convolution in one forward pass
+  size_t gradient_bytes = 0;  ///< bytes of its gradients, which the ranks all-reduce
   std::string implementation{};
 };
 
@@ -36,14 +36,14 @@ struct StepBenchmark {
   Precision precision = Precision::fp32;
   int batch = 0, threads = 0, rounds = 0;
   InputSize size;
-  bool recompute = false;  ///< activations, in the backward pass
-  /// Seconds; forward includes refreshing the working weights. Each part ends with a synchronization. The
-  /// step is their sum on a synchronous device; on an asynchronous one it is the time per step when steps are
-  /// launched as in training, replayed from a graph without synchronization.
+  bool recompute = false;  ///< whether the backward pass recomputes activations
+  /// The seconds of a step and of its parts; forward includes refreshing the working weights. Each part ends
+  /// with a synchronization. The step is their sum on a synchronous device; on an asynchronous one it is the
+  /// time per step when steps are launched as in training, replayed from a graph without synchronization.
   double step = 0, forward = 0, backward = 0, update = 0;
   double floor = 0;       ///< seconds of all bare convolutions
-  double flops = 0;       ///< of the step's convolutions, all three passes
-  size_t peak_bytes = 0;  ///< of device memory that the step needs
+  double flops = 0;       ///< multiplications and additions of the step's convolutions, all three passes
+  size_t peak_bytes = 0;  ///< bytes of device memory that the step needs
   std::vector<LayerBenchmark> layers;
 
   double images_per_second() const { return batch / step; }

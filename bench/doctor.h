@@ -51,7 +51,7 @@ struct Diagnosis {
 std::vector<LibraryDiagnosis> diagnose_cuda(const cuda::Installation& installation);
 std::vector<GpuDiagnosis> diagnose_gpus(const cuda::Installation& installation);
 
-/// Runs a convolution there; a device that cannot be opened is `broken`, and the problem says why.
+/// Runs a convolution on the device; one that cannot be opened is `broken`, and the problem says why.
 ConvolutionDiagnosis try_convolution(const std::string& device, Precision precision);
 
 /// The GPUs that have no problem, and on which every convolution was right.

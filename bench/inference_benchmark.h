@@ -15,16 +15,16 @@ struct InferenceBenchmark {
   Precision precision = Precision::fp32;
   int batch = 0, threads = 0, rounds = 0;
   InputSize size;
-  double seconds = 0;  ///< of a batch, the median
-  double least = 0;    ///< of the quickest batch
-  double flops = 0;    ///< of its convolutions
+  double seconds = 0;  ///< median time of a batch
+  double least = 0;    ///< time of the quickest batch, in seconds
+  double flops = 0;    ///< multiplications and additions of a batch's convolutions
   size_t peak_bytes = 0;
-  std::vector<LayerBenchmark> layers{};  ///< seconds of each one's quickest pass, in `forward`
+  std::vector<LayerBenchmark> layers{};  ///< the layers; `forward` is the seconds of the quickest pass
 
   double images_per_second() const { return batch / seconds; }
 };
 
-/// Measures for `seconds`, at least `min_rounds` batches, and then each layer.
+/// Measures batches for `seconds`, at least `min_rounds` of them, and then each layer.
 InferenceBenchmark measure_inference(InferenceNetwork& inference, double seconds, int min_rounds = 7);
 
 }  // namespace brightnet

@@ -37,7 +37,7 @@ class Bench {
     measure("copy", 2 * bytes(), [&] { backend.copy(y.data, x.data, x.bytes()); });
   }
 
-  /// Of one tensor.
+  /// Bytes of one tensor.
   double bytes() const { return x.bytes(); }
 
   DeviceBuffer zeros(size_t bytes) const {

@@ -13,23 +13,23 @@
 
 namespace brightnet {
 
-/// What a card reaches in practice, in bytes and in multiplications and additions a second.
+/// The throughput that a card reaches in practice, in bytes and in multiplications and additions a second.
 struct Card {
   std::string name;
   double bytes_per_s = 0, flops_per_s = 0;
   int multiprocessors = 0;
 };
 
-/// "h200", "rtx4090", "t4", or "TB/s,TFLOP/s" with the card's own. Throws InputError for anything else.
+/// Reads a card: "h200", "rtx4090", "t4", or its own "TB/s,TFLOP/s". Throws InputError for anything else.
 Card parse_card(const std::string& text, Precision precision);
 
 /// Sums of launches, over both passes.
 struct WorkTraffic {
-  double own_bytes = 0;          ///< of our kernels
-  double convolution_bytes = 0;  ///< inputs, outputs and weights of every pass, once each
-  double flops = 0;              ///< of convolutions
+  double own_bytes = 0;          ///< bytes that brightnet's own kernels read and write
+  double convolution_bytes = 0;  ///< bytes of convolutions: inputs, outputs, weights of every pass, once each
+  double flops = 0;              ///< multiplications and additions of convolutions
   int launches = 0;
-  double ceiling_s = 0;  ///< each launch at the card's ceilings, one after the other
+  double ceiling_s = 0;  ///< seconds of all launches at the card's ceilings, one after the other
 };
 
 struct LayerTraffic {
@@ -41,8 +41,8 @@ struct LayerTraffic {
 struct StepTraffic {
   std::vector<LayerTraffic> layers;  ///< the last one is the input and the optimizer's step
   WorkTraffic total;
-  double unfused_own_bytes = 0;  ///< of our kernels if cuDNN's fusions are not taken
-  /// The same by the source file that launches, which shows where the bytes are.
+  double unfused_own_bytes = 0;  ///< own_bytes of the whole step if cuDNN's fusions are not taken
+  /// The step's work by the source file that launches it, which shows where the bytes are.
   std::vector<LayerTraffic> kernels;
 };
 

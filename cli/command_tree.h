@@ -14,22 +14,22 @@ namespace brightnet::cli {
 void for_each_command(const CLI::App& app,
                       const std::function<void(const std::string& words, const CLI::App& command)>& visit);
 
-/// The commands directly below.
+/// The commands directly below `app`.
 std::vector<const CLI::App*> commands_of(const CLI::App& app);
-/// The one of this name, or null.
+/// The command of this name directly below `app`, or null.
 const CLI::App* command_of(const CLI::App& app, const std::string& name);
 
 /// The options with names, without positional ones and those that no help shows.
 std::vector<const CLI::Option*> options_of(const CLI::App& app);
 std::vector<const CLI::Option*> positionals_of(const CLI::App& app);
 
-/// "--json", or "-h" for one without a long name.
+/// The name of an option: "--json", or "-h" for one without a long name.
 std::string name_of(const CLI::Option& option);
 
 /// The words that an option takes, where it takes no others; otherwise empty.
 std::vector<std::string> choices_of(const CLI::Option& option);
 
-/// "FILE" of an option that takes a value, without its choices; "" for a flag.
+/// What the help calls an option's value: "FILE", without its choices; "" for a flag.
 std::string value_of(const CLI::Option& option);
 
 }  // namespace brightnet::cli

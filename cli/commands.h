@@ -17,7 +17,7 @@ namespace brightnet::cli {
 /// Runs a command whose command line has been parsed; returns the exit code.
 using Action = std::function<int()>;
 
-/// All of them, in the order of the help.
+/// Adds all commands, in the order of the help.
 void add_commands(CLI::App& app, Action& action);
 
 void add_train(CLI::App& app, Action& action);
@@ -30,7 +30,7 @@ void add_bench(CLI::App& app, Action& action);
 void add_memory(CLI::App& app, Action& action);
 void add_config(CLI::App& app, Action& action);
 void add_data(CLI::App& app, Action& action);
-// Below `data`.
+// The commands below `data`.
 void add_data_show(CLI::App& data, Action& action);
 void add_data_split(CLI::App& data, Action& action);
 void add_import(CLI::App& app, Action& action);
@@ -43,7 +43,7 @@ void add_manual(CLI::App& app, Action& action);
 
 // Options that several commands have. Each is read into what the command passes on.
 
-/// CONFIG, which may be left out.
+/// Adds CONFIG, which may be left out.
 void take_config(CLI::App& command, Configuration& run,
                  const std::string& help = "the run's YAML, or darknet's .cfg");
 void take_model(CLI::App& command, Configuration& run);
@@ -51,21 +51,21 @@ void take_data(CLI::App& command, std::string& data);
 void take_fold(CLI::App& command, Configuration& run);
 void take_device(CLI::App& command, std::string& device);
 void take_precision(CLI::App& command, std::string& precision);
-/// --set.
+/// Adds --set.
 void take_settings(CLI::App& command, std::vector<std::string>& settings);
 /// `also` names what the command takes beside trained weights, with a comma behind it.
 void take_weights(CLI::App& command, WeightsFiles& weights, const std::string& also = "");
 /// Lets OpenCV, which runs exported networks, use all threads; the program otherwise leaves them to the loader.
 void use_opencv_threads(const WeightsFiles& weights);
 CLI::Option* take_tiles(CLI::App& command, std::string& tiles);
-/// --size: the network input's size in pixels, "416" or "384x1248" (height x width). `low`, the least side, is 0 for
-/// commands where 0 means the default.
+/// Adds --size, the network input's size in pixels: "416" or "384x1248" (height x width). `low`, the least
+/// side, is 0 for commands where 0 means the default.
 CLI::Option* take_size(CLI::App& command, int& height, int& width, const std::string& help, int low = 1);
-/// --size and --batch of training.
+/// Adds --size and --batch of training.
 void take_input(CLI::App& command, Configuration& run);
-/// --json: the file that `what`, "the plan as JSON", is written to.
+/// Adds --json, the file that `what`, "the plan as JSON", is written to.
 void take_json(CLI::App& command, std::string& file, const std::string& what);
-/// --ranks; 0: those started by a launcher, or this process alone.
+/// Adds --ranks; 0: the ranks started by a launcher, or this process alone.
 void take_ranks(CLI::App& command, int& ranks);
 /// Whether `--ranks` asks for ranks that have not been started.
 bool must_launch(int ranks);
@@ -78,7 +78,7 @@ std::vector<std::string> arguments_of_rank();
 /// its JSON to the file, if there is one. Throws InputError, before the work begins, when that would replace anything but an
 /// earlier answer with this first key. Returns 0.
 int answer(const std::string& file, const std::string& first_key, const std::function<Answer()>& work);
-/// Its parts, for commands that do something in between.
+/// The parts of answer(), for commands that do something in between.
 void check_answer(const std::string& file, const std::string& first_key);
 void print_answer(const std::string& file, const Answer& answer);
 void write_answer(const std::string& file, const std::string& json);

@@ -59,7 +59,7 @@ bool has_any(const std::string& text, std::initializer_list<const char*> parts) 
                      [&](const char* part) { return text.find(part) != std::string::npos; });
 }
 
-/// By what the help calls the value.
+/// Completes an option's value, by what the help calls it.
 Completion values_of(const CLI::Option& option, const std::string& begun) {
   if (const auto choices = choices_of(option); !choices.empty()) return {plain(choices)};
   const std::string value = value_of(option);

@@ -10,15 +10,15 @@ namespace brightnet::cli {
 
 struct Completion {
   struct Word {
-    std::string word;   ///< whole, as it will stand on the command line; one that ends in = goes on
-    std::string about;  ///< may be empty
+    std::string word;   ///< the whole word as it will stand on the command line; one that ends in = goes on
+    std::string about;  ///< short description; may be empty
   };
   std::vector<Word> words = {};
-  bool files = false;  ///< the names of files as well; behind "--option=", where the last word begins so
+  bool files = false;  ///< names of files fit too, behind "--option=" where the last word begins so
 };
 
-/// For the last of these words, which may be empty, after the program's name and those before it. Only what begins as it
-/// does.
+/// Completes the last of these words, which may be empty; the others stand between it and the program's name.
+/// Only what begins as it does is returned.
 Completion complete(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace brightnet::cli

@@ -79,7 +79,7 @@ void add_outputs(CLI::App& command, DetectionOptions& arguments) {
       "show images and videos with boxes in a window; Esc or q ends, another key is for the next image");
 }
 
-/// Which boxes are detections.
+/// Options that decide which boxes are detections.
 void add_thresholds(CLI::App& command, DetectionOptions& arguments) {
   command.add_option("--conf", arguments.confidence, "confidence threshold (default: 0.25)")
       ->check(within(0, 1));
@@ -97,7 +97,7 @@ void add_thresholds(CLI::App& command, DetectionOptions& arguments) {
       ->expected(1, -1);
 }
 
-/// What is printed.
+/// Options for what is printed.
 void add_words(CLI::App& command, DetectArguments& arguments) {
   auto* quiet =
       command.add_flag("--quiet", arguments.quiet,

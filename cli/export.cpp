@@ -54,7 +54,7 @@ void refuse_to_replace_others(const fs::path& file) {
                    "Name another with --out, or replace it with --force.");
 }
 
-/// Before the work, which takes long with --int8.
+/// Called before the work, which takes long with --int8.
 void check_output_file(const fs::path& file) {
   std::error_code error;
   if (!file.has_filename() || fs::is_directory(file, error)) {

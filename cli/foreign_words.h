@@ -16,19 +16,19 @@ namespace brightnet::cli {
 
 struct ForeignWord {
   std::string_view word;     ///< an option with its dashes, or a command
-  std::string_view command;  ///< of brightnet, for which this is the answer; empty: every one
-  std::string_view ours;     ///< what to write instead, or why there is nothing
+  std::string_view command;  ///< the command of brightnet for which this is the answer; empty: every command
+  std::string_view ours;     ///< what to write instead, or why nothing takes its place
 };
 
-/// A word with an answer of its own for a command comes before the one for all.
+/// All known words. One with an answer of its own for a command comes before the one for all commands.
 std::span<const ForeignWord> foreign_words();
 
-/// What brightnet says for an option given to this command, or, with an empty `command`, for a command. "" for other
-/// words.
+/// Brightnet's answer to an option given to this command or, with an empty `command`, to a command; "" for
+/// unknown words.
 std::string_view in_our_words(std::string_view word, std::string_view command);
 
-/// What brightnet says for an option given to this command: "" as well where the answer is an option that the command does
-/// not have.
+/// Brightnet's answer to an option given to this command: "" as well where the answer is an option that the
+/// command does not have.
 std::string_view answer_for(std::string_view word, const CLI::App& command);
 
 /// An option as Ultralytics writes it, `epochs=3`, as a part of a command line of ours, `--epochs 3`; "" where nothing takes

@@ -7,7 +7,7 @@
 namespace brightnet::cli {
 
 struct RanksEnd {
-  int code = 0;        ///< of the ranks; 128 and the signal's number when a signal ended them
+  int code = 0;        ///< exit code of the ranks; 128 plus the signal's number when a signal ended them
   bool asked = false;  ///< whether they were asked to stop
 };
 

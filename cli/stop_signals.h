@@ -9,7 +9,7 @@
 
 namespace brightnet::cli {
 
-/// From now on a signal that ends the program erases the progress line first. Ignored signals stay ignored.
+/// Lets a signal that ends the program erase the progress line first. Ignored signals stay ignored.
 void leave_no_progress_line();
 
 /// Turns SIGINT, SIGTERM, SIGUSR1 and SIGHUP into a request to stop during its lifetime; at most one at a time.

@@ -54,7 +54,7 @@ class ProgressFile {
     file_.open(path_, std::ios::binary);
   }
   const fs::path& path() const { return path_; }
-  /// Of the lines, the first is the folder, and there is a second once a step was made.
+  /// Reads the lines: the first is the folder, and there is a second once a step was made.
   RunEnd read() {
     RunEnd end;
     std::getline(file_, end.folder);

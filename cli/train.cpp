@@ -20,8 +20,8 @@ struct TrainArguments {
   TrainingOptions options;
   std::string resume, out;
   int ranks = 0;
-  int restarts = 0;        ///< 0: as the configuration says
-  std::string supervised;  ///< by another process of this program, which reads this file; empty: by none
+  int restarts = 0;        ///< times to start again; 0: as the configuration says
+  std::string supervised;  ///< the file that a supervising process reads; empty: there is none
 };
 
 TrainingOptions options_of(const TrainArguments& arguments) {

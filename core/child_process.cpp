@@ -17,7 +17,7 @@
 namespace brightnet {
 namespace {
 
-/// -1 without a file.
+/// Opens the file for writing and returns its descriptor; -1 without a file.
 int open_output(const std::filesystem::path& file) {
   if (file.empty()) return -1;
   const int opened = open_no_link(file, O_WRONLY | O_CREAT | O_TRUNC);

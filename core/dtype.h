@@ -30,8 +30,8 @@ constexpr std::string_view enum_name(DType type) {
   return {};
 }
 
-/// What a run computes in. Master weights, batch-norm statistics, losses and sums of weight gradients are
-/// always fp32. int8 is for inference with quantised weights (layers/model/quantization.h).
+/// The number format that a run computes in. Master weights, batch-norm statistics, losses and sums of weight
+/// gradients are always fp32. int8 is for inference with quantised weights (layers/model/quantization.h).
 enum class Precision : uint8_t { fp32, tf32, bf16, fp16, int8 };
 
 /// Type of activations and working weights; with int8, of those that stay floating-point numbers.
@@ -55,7 +55,7 @@ constexpr std::string_view enum_name(Precision precision) {
   }
   return {};
 }
-/// Throws InputError for an unknown name.
+/// The precision of this name. Throws InputError for an unknown name.
 Precision parse_precision(std::string_view name);
 
 /// bfloat16 on the host: the upper half of a float, rounded to nearest even. Loops over it vectorise.

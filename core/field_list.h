@@ -10,13 +10,13 @@
 namespace brightnet {
 
 struct ListedField {
-  std::string key;  ///< "size", or in a section "train.size"
+  std::string key;  ///< the key with its section: "size", "train.size"
   std::string doc;
-  /// The words that it takes; at most `auto` where it takes others as well.
+  /// The words that the field takes; at most `auto` where it takes other values as well.
   std::vector<std::string> values;
 };
 
-/// All of them, also those that may be left out, in the order of fields().
+/// All fields, also those that may be left out, in the order of fields().
 std::vector<ListedField> list_fields(const std::function<void(Fields&)>& visit);
 
 template <typename Struct>

@@ -9,10 +9,10 @@
 
 namespace brightnet {
 
-/// Device and inode.
+/// The device and inode of a file or folder.
 using FileIdentity = std::pair<dev_t, ino_t>;
 
-/// None where there is nothing, or it cannot be looked at.
+/// The identity of what is at `path`; none where there is nothing, or it cannot be looked at.
 inline std::optional<FileIdentity> identity_of(const std::filesystem::path& path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0) return std::nullopt;

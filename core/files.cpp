@@ -42,7 +42,7 @@ struct Descriptor {
   const int number;
 };
 
-/// Of a file system that cannot flush (EINVAL), nothing is expected.
+/// Flushes the file; a file system that cannot flush (EINVAL) is not expected to.
 void flush_to_disk(int descriptor, const fs::path& file) {
   int failed = 0;
   do failed = flush_written(descriptor);
@@ -156,7 +156,7 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::commit(bool flushed) {
   buffer_->finish(file_, flushed);
-  // Of a writer that gave up by itself.
+  // A writer may have given up by itself.
   if (!out_) cannot_write(file_, "not all of it was written");
   std::error_code error;
   fs::rename(temporary_, file_, error);
@@ -195,7 +195,7 @@ int open_no_link(const fs::path& file, int flags) {
 }
 
 void append_to_file(const fs::path& file, std::string_view bytes) {
-  // Without waiting for somebody to read from a pipe, which a folder from somebody else may have in the file's place.
+  // O_NONBLOCK: nobody may read from a pipe, which another's folder may have in the file's place.
   const int descriptor = open_no_link(file, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK);
   if (descriptor < 0 && errno != ENXIO) cannot_write(file, std::strerror(errno));
   struct stat about {};
@@ -242,7 +242,7 @@ void create_folders(const fs::path& folder, std::error_code& error) {
 }
 
 std::string read_file(const fs::path& file, uint64_t most) {
-  // Without waiting for somebody to write into a pipe; of a regular file nothing is waited for.
+  // O_NONBLOCK: nobody may write into a pipe; with a regular file it changes nothing.
   const Descriptor in{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
   struct stat about {};
   if (in.number < 0 || ::fstat(in.number, &about) != 0) cannot_read(file, errno);

@@ -20,8 +20,8 @@ namespace brightnet {
 void write_atomically(const std::filesystem::path& file, const std::function<void(std::ostream&)>& write);
 void write_atomically(const std::filesystem::path& file, const std::string& content);
 
-/// The same, but the disk writes it when it likes: after a power failure FILE may have any content. For files of which there are
-/// thousands and that can be made again, since flushing each takes longer than making it.
+/// Like write_atomically(), but unflushed: after a power failure FILE may have any content. For thousands of
+/// files that can be made again, since flushing each takes longer than making it.
 void write_unflushed(const std::filesystem::path& file, const std::string& content);
 
 /// Adds the bytes to the end of FILE, which is created if missing: all of them, or none. Throws InputError as
@@ -41,7 +41,7 @@ void create_folders(const std::filesystem::path& folder, std::error_code& error)
 /// from somebody else may have one to a file of the user's. -1, with errno, on failure; a link throws InputError.
 int open_no_link(const std::filesystem::path& file, int flags);
 
-/// What closes a written file, and what flushes one or a folder; tests put a disk's failure in their place, or count.
+/// The calls that close a written file and flush a file or folder; tests replace them to fail or to count.
 extern int (*close_written)(int descriptor);
 extern int (*flush_written)(int descriptor);
 
@@ -56,7 +56,7 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   std::ostream& stream() { return out_; }
-  /// Throws InputError when something could not be written. Without `flushed` as write_unflushed().
+  /// Renames the file, flushed or as write_unflushed(). Throws InputError when something was not written.
   void commit(bool flushed = true);
 
   /// Whether `file` is named like these temporary files, "NAME.PROCESS-NUMBER.tmp": a killed process
@@ -76,8 +76,8 @@ class AtomicFile {
 constexpr uint64_t most_text_bytes = uint64_t{64} << 20;
 constexpr uint64_t most_list_bytes = uint64_t{16} << 30;
 
-/// The whole file. Throws InputError when it cannot be read, is larger than `most`, or is no regular file: a pipe
-/// would be waited for, and a device such as /dev/zero has no end.
+/// Reads a whole file. Throws InputError when it cannot be read, is larger than `most`, or is no regular
+/// file: a pipe would be waited for, and a device such as /dev/zero has no end.
 std::string read_file(const std::filesystem::path& file, uint64_t most = most_text_bytes);
 
 /// A stream of a regular file's bytes; of anything else, one that has failed.
@@ -86,13 +86,13 @@ std::ifstream open_regular(const std::filesystem::path& file);
 /// A line of a text file, trimmed.
 struct TextLine {
   std::string text;
-  int number = 0;  ///< from 1
+  int number = 0;  ///< line number in the file, from 1
 };
 
 /// The non-blank lines of a text, without byte-order mark and carriage returns.
 std::vector<TextLine> lines_of(std::string_view text);
 
-/// Those of a file. Throws what read_file() throws, and InputError for UTF-16.
+/// The non-blank lines of a file. Throws what read_file() throws, and InputError for UTF-16.
 std::vector<TextLine> read_lines(const std::filesystem::path& file, uint64_t most = most_text_bytes);
 
 /// "file:line".
@@ -107,7 +107,7 @@ std::filesystem::path find_path(const std::string& path, const std::filesystem::
 /// Backslashes (lists written on Windows) are read as slashes where only that finds the file.
 std::filesystem::path find_below(const std::string& path, const std::vector<std::filesystem::path>& folders);
 
-/// Where FILE really lies, by which two names of one file are equal; FILE itself where that cannot be found out.
+/// FILE's path without symbolic links, equal for all that lead to it; FILE itself where it cannot be found.
 std::filesystem::path real_path(const std::filesystem::path& file);
 
 }  // namespace brightnet

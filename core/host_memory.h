@@ -7,11 +7,11 @@
 
 namespace brightnet {
 
-/// Bytes that this process can still allocate: the least of MemAvailable and what its cgroup and `ulimit -v` leave. `root` is the
-/// file system's.
+/// Bytes that this process can still allocate: the least of MemAvailable and what its cgroup and `ulimit -v`
+/// leave. `root` is the file system's root.
 size_t free_host_memory(const std::filesystem::path& root = "/");
 
-/// "1.5 GiB".
+/// A number of bytes as text: "1.5 GiB".
 std::string format_bytes(double bytes);
 
 }  // namespace brightnet

@@ -18,7 +18,7 @@ namespace brightnet {
 class Fields;
 
 struct InputSize {
-  int height = 0, width = 0;  ///< pixels; 0: none
+  int height = 0, width = 0;  ///< height and width in pixels; 0: none
 
   constexpr InputSize() = default;
   /// A square. The constructor is not explicit, because wherever a size is expected one number means a square.
@@ -39,13 +39,13 @@ struct InputSize {
     return a.height <=> b.height;
   }
 
-  /// What parse_input_size() reads: "416", or "384x1248".
+  /// The size as parse_input_size() reads it: "416", or "384x1248".
   std::string text() const;
   /// The size as messages and reports show it: "416x416", or "384x1248 (height x width)".
   std::string described() const;
 };
 
-/// "416" or "384x1248"; none for anything else.
+/// Reads "416" or "384x1248"; none for anything else.
 std::optional<InputSize> parse_input_size(std::string_view text);
 
 /// This ratio of height to width with the height `height`: both sides rounded to multiples of `stride`, at least one.
@@ -62,7 +62,7 @@ struct InputSizeLimits {
 };
 void input_size_field(Fields& f, const char* key, InputSize& size, const InputSizeLimits& limits,
                       const char* doc);
-/// The same for a size that may be automatic: it also reads and prints `auto`.
+/// A field of a size that may be automatic: it also reads and prints `auto`.
 void input_size_field(Fields& f, const char* key, Auto<InputSize>& size, const InputSizeLimits& limits,
                       const char* doc);
 void input_size_field(Fields& f, const char* key, std::vector<InputSize>& sizes,

@@ -7,12 +7,12 @@
 
 namespace brightnet {
 
-/// What of a JPEG is decoded. The sizes are those of its header, and the part lies in the image.
+/// A JPEG image and the part of it that is decoded. The sizes are in pixels, and the part lies in the image.
 struct JpegPart {
-  int width = 0, height = 0;  ///< of the image
+  int width = 0, height = 0;  ///< size of the whole image, as the file's header has it
   int channels = 3;           ///< 3: RGB; 1: luma
   int left = 0, top = 0, part_width = 0, part_height = 0;
-  std::string_view name = {};  ///< of the file, which an error names
+  std::string_view name = {};  ///< name of the file, for errors
 };
 
 class JpegDecoder {

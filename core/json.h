@@ -12,10 +12,10 @@
 
 namespace brightnet {
 
-/// Keeps keys in insertion order.
+/// JSON that keeps keys in insertion order.
 using Json = nlohmann::ordered_json;
 
-/// Indented, ending in a newline. Bytes that are not UTF-8 (in file names, for example) are replaced.
+/// Indented text ending in a newline. Bytes that are not UTF-8 (in file names, for example) are replaced.
 std::string to_text(const Json& json);
 
 /// A whole number that fits into T, 3.0 too, as some programs write it: get<T>() takes any other number for some T as well.
@@ -33,7 +33,7 @@ T whole_number(const Any& json) {
   return json.template get<T>();
 }
 
-/// A number, and NaN for null: as that JSON writes what is not finite.
+/// A number; NaN for null, which JSON writes for a number that is not finite.
 template <typename Any>
 double number_or_nan(const Any& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.template get<double>();

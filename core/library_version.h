@@ -6,7 +6,7 @@
 namespace brightnet {
 
 struct LibraryVersion {
-  std::string found, built_for;  ///< "2.6.3"; they differ after a system update
+  std::string found, built_for;  ///< versions, "2.6.3"; they differ after a system update
 };
 
 }  // namespace brightnet

@@ -23,7 +23,7 @@ void keep_messages();
 /// it cannot be written.
 void log_to_file(const std::filesystem::path& file);
 
-/// No file has the messages from now on.
+/// Ends the log file: later messages are written to no file.
 void end_log_file();
 
 /// The sink's messages but results begin with "[rank]" from now on, and ranks other than 0 log warnings and errors only.

@@ -76,7 +76,7 @@ void check_answer_file(const std::string& file, const std::string& option, const
   in.read(begins.data(), static_cast<std::streamsize>(begins.size()));
   begins.resize(in.gcount());
   const auto size = fs::file_size(path, error);
-  // Of a list that found nothing, all there is.
+  // This is all that a list has when nothing was found.
   const bool empty_list = size == 4 && beginning.starts_with("[\n") && begins == "[\n]\n";
   if (begins == beginning || empty_list || size == 0) return;
   throw InputError("a file of this name already exists and is not an earlier output of this kind", file,

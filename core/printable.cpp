@@ -29,7 +29,7 @@ Control control_at(std::string_view text) {
   return {};
 }
 
-/// Of a character at the end of the text that may be such a one and is not whole yet.
+/// Bytes of a character at the end of the text that may be such a one and is not whole yet.
 size_t unfinished_bytes(std::string_view text) {
   for (const std::string_view begun : {"\xE2\x80", "\xE2\x81", "\xE2", "\xC2"}) {
     if (text.ends_with(begun)) return begun.size();

@@ -29,7 +29,7 @@ class ProgressLine {
   Clock::time_point shown_;
 };
 
-/// "1:02:03" or "2:03".
+/// A duration as "1:02:03" or "2:03".
 std::string format_seconds(double seconds);
 
 }  // namespace brightnet

@@ -48,7 +48,7 @@ class Random {
   float uniform(float low, float high);
   /// Uniform integer in [0, count); count must be positive.
   uint32_t below(uint32_t count);
-  /// Puts them into a random order.
+  /// Puts the numbers into a random order.
   void shuffle(std::span<uint32_t> numbers);
   /// True with the given probability.
   bool chance(float probability);

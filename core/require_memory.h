@@ -9,7 +9,7 @@
 namespace brightnet {
 
 struct FreeMemory {
-  std::string place;  ///< a device; empty: this machine
+  std::string place;  ///< name of the device; empty: this machine
   size_t bytes = 0;
   std::string words = "are free";
 };

@@ -9,7 +9,7 @@ namespace brightnet {
 /// The folder of Python's packages ("site-packages") that this code was installed into by pip; empty elsewhere.
 /// Libraries of other wheels lie in it.
 std::string python_packages();
-/// The same of code in this `file`.
+/// The folder of Python's packages that this `file` lies in; empty when it lies in none.
 std::string python_packages_above(const std::string& file);
 
 class SharedLibrary {
@@ -32,7 +32,7 @@ class SharedLibrary {
   const std::string& problem() const { return problem_; }
 
   void* handle() const { return handle_; }
-  /// nullptr when the library has no such symbol, or is not loaded.
+  /// The address of a symbol; nullptr when the library has no such symbol, or is not loaded.
   void* symbol(const char* name) const;
   template <typename Function>
   Function* function(const char* name) const {

@@ -20,7 +20,7 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
-/// "8x13x13x512" (n, h, w, c).
+/// A shape as text: "8x13x13x512" (n, h, w, c).
 std::string to_string(const Shape& shape);
 
 /// Copying a Tensor copies the view, not the data. It is dense unless `stride` makes it a slice of the

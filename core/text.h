@@ -12,10 +12,10 @@
 
 namespace brightnet {
 
-/// "1 image", "12 images".
+/// A number with its noun: "1 image", "12 images".
 std::string counted(uint64_t count, std::string_view one, std::string_view many);
 
-/// "a, b, c"; of more than 20, the first of them "… and 95 more".
+/// The names as "a, b, c"; of more than 20, the first 20 and "… and 95 more".
 std::string enumerated(const std::vector<std::string>& names);
 
 /// The text without leading and trailing spaces, tabs and line ends.

@@ -21,9 +21,9 @@ namespace brightnet::python {
 
 namespace nb = nanobind;
 
-/// Without the GIL, which it takes again at its end. Python ends a daemon thread that asks for the GIL while the interpreter
-/// finishes, by an unwinding that no destructor lets through: the process would abort. Such a thread sleeps instead until the
-/// process ends, as it does from Python 3.14 on.
+/// Releases the GIL for its lifetime. Python ends a daemon thread that asks for the GIL again while the
+/// interpreter finishes, by an unwinding that no destructor lets through: the process would abort. Such a
+/// thread sleeps instead until the process ends, as it does from Python 3.14 on.
 class __attribute__((visibility("hidden"))) ReleasedGil {
  public:
   ReleasedGil() : state_(PyEval_SaveThread()) {}
@@ -41,8 +41,8 @@ class __attribute__((visibility("hidden"))) ReleasedGil {
   PyThreadState* state_;
 };
 
-/// What comes before every call of the library: the calling thread computes with the processors that the process was given.
-/// Throws InputError in a process that was forked from one that has used the library: its threads are not in this one.
+/// Precedes every call of the library: the calling thread computes with the processors that the process was
+/// given. Throws InputError in a fork of a process that has used the library, whose threads the fork lacks.
 void begin_call();
 bool was_forked();
 
@@ -75,7 +75,7 @@ class CallingThread {
   /// Returns when the work has ended. `stop` is called when a signal's handler or an ask() raised, as Ctrl-C does. When
   /// the work has ended, what it threw is thrown, else what they raised.
   void run(const std::function<void()>& work, const std::function<void()>& stop);
-  /// For the work: has `call` done on the calling thread, with the GIL, and waits for it.
+  /// Called by the work: has `call` done on the calling thread, with the GIL, and waits for it.
   void ask(const std::function<void()>& call);
 
  private:

@@ -43,7 +43,7 @@ nb::dict dict_of(const Scores& scores) {
 
 namespace {
 
-/// By the names of metrics.csv (docs/metrics.md).
+/// The values of a step by the names of metrics.csv (docs/metrics.md).
 nb::dict values_of(const StepReport& report) {
   nb::dict dict;
   dict["epoch"] = report.epoch;

@@ -9,7 +9,7 @@
 namespace brightnet {
 namespace {
 
-/// One rank, among so many processes of this machine.
+/// A single rank that shares its machine with other processes: there are `processes` in all.
 class SharedMachine : public SoloCommunicator {
  public:
   explicit SharedMachine(int processes) : processes_(processes) {}

@@ -13,14 +13,14 @@ namespace brightnet {
 /// A finished trial.
 struct ScoredTrial {
   int number = 0;
-  std::vector<double> values;  ///< one a key
-  double score = 0;            ///< higher is better; 0: it has found nothing, or failed
+  std::vector<double> values;  ///< one value for each key
+  double score = 0;            ///< higher is better; 0: the trial has found nothing, or failed
 };
 
 /// The values of a trial, and the trial from which they were changed.
 struct Proposal {
   std::vector<double> values;
-  int parent = -1;  ///< −1: the configuration
+  int parent = -1;  ///< number of that trial; −1: the configuration
 };
 
 /// The values of trial `number`. Trial 0 is the configuration itself. Each later one takes a parent among the

@@ -28,7 +28,7 @@ std::vector<RatePoint> sweep_rates(Preparation& run, const RateSweep& sweep,
 
 /// A table of about `rows` points.
 std::string rates_table(const std::vector<RatePoint>& points, int rows);
-/// rate,loss,smoothed: one row a step.
+/// A CSV table with the columns rate, loss and smoothed: one row a step.
 std::string rates_csv(const std::vector<RatePoint>& points);
 /// The losses over the rate, with the suggestion. RGB, for write_image().
 cv::Mat plot_rates(const std::vector<RatePoint>& points, const std::optional<RateSuggestion>& suggestion);

@@ -9,8 +9,8 @@ namespace brightnet {
 /// A step of the sweep.
 struct RatePoint {
   double rate = 0;
-  double loss = 0;      ///< of the step's batch, before its update, over the batch's first loss
-  double smoothed = 0;  ///< by smooth_losses()
+  double loss = 0;      ///< loss of the step's batch, before its update, over that batch's first loss
+  double smoothed = 0;  ///< smoothed loss, set by smooth_losses()
 };
 
 /// The rate of step `step` of `steps`: from `low` to `high` by a constant factor.

@@ -20,8 +20,8 @@ struct SearchSetup {
   std::vector<double> configured;  ///< the value of each key in the configuration's run
   std::vector<std::string> share;  ///< "key.path=value": what each of several trials takes of the machine
   BestBy best_by = BestBy::AP;
-  std::string program;               ///< brightnet
-  int threads = 0;                   ///< of each of several trials on the CPU; 0: all
+  std::string program;               ///< path of the program brightnet
+  int threads = 0;                   ///< CPU threads of each of several trials on the CPU; 0: all
   std::vector<std::string> devices;  ///< `--device` of each of the trials that run side by side
 };
 
@@ -52,7 +52,7 @@ class Search {
 
   int next_trial() const;
   Running start(int number, const std::string& device) const;
-  /// The trial has ended with this exit code.
+  /// Records that the trial has ended with this exit code.
   const Trial& record(const Running& running, int exit_code);
   void refuse_bad_input(const Running& running, int exit_code, const std::string& failure) const;
   void remove_weights() const;
@@ -64,7 +64,7 @@ class Search {
   std::vector<std::unique_ptr<Running>> running_;
 };
 
-/// What the plan sets in every trial: its overrides and the length.
+/// The overrides and the length that the plan sets in every trial.
 Overrides trial_overrides(const SearchPlan& plan);
 /// The command of a trial.
 std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal& proposal,

@@ -22,7 +22,7 @@ Json to_json(const SearchPlan& plan, const std::string& configuration) {
           {"seed", plan.seed},     {"trials", plan.trials},   {"configuration", configuration}};
 }
 
-/// What `read` makes of a plan's file. Throws InputError where it is none.
+/// The result of `read` for a plan's file. Throws InputError where it is no such file.
 template <typename Read>
 auto from_plan(const fs::path& file, Read&& read) {
   try {
@@ -50,7 +50,7 @@ std::string differing_line(const std::string& before, const std::string& now) {
   return "its configuration has " + words(old_line) + ", not " + words(new_line);
 }
 
-/// In what two plans differ; empty when the search can go on. Throws Json::exception.
+/// The differences between two plans; empty when the search can go on. Throws Json::exception.
 std::string difference(const Json& before, const Json& now) {
   for (const char* key : {"keys", "minutes", "epochs", "seed"}) {
     const Json old = before.value(key, Json());

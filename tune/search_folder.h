@@ -13,14 +13,14 @@
 
 namespace brightnet {
 
-/// What is searched. A search goes on only with the same plan, but for `trials`, which may grow or shrink.
+/// The plan of a search, which goes on only with the same plan, but for `trials`, which may grow or shrink.
 struct SearchPlan {
   std::string config;   ///< path of the run's YAML or .cfg; empty: the overrides are all
   std::string data;     ///< what the trials' --data names; empty: the configuration's
-  Overrides overrides;  ///< of every trial; those of `data` are recognized anew when a search is resumed
+  Overrides overrides;  ///< overrides of every trial; those of `data` are recognized anew on a resume
   std::vector<std::string> keys;  ///< the names of what is searched
-  double minutes = 0;             ///< of each trial; 0: as the configuration or `epochs` say
-  int epochs = 0;                 ///< of each trial; 0: as the configuration or `minutes` say
+  double minutes = 0;             ///< time limit of each trial; 0: as the configuration or `epochs` say
+  int epochs = 0;                 ///< epochs of each trial; 0: as the configuration or `minutes` say
   uint64_t seed = 0;
   int trials = 30;
 };
@@ -36,7 +36,7 @@ class SearchFolder {
   std::filesystem::path table() const { return path_ / "trials.csv"; }
   std::filesystem::path plot() const { return path_ / "tune.png"; }
   std::filesystem::path best_config() const { return path_ / "config.yaml"; }
-  /// The run of a trial, and what it said.
+  /// The run of a trial, and the file with what it printed.
   std::filesystem::path run(int trial) const;
   std::filesystem::path log(int trial) const;
 

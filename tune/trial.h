@@ -13,7 +13,7 @@ namespace brightnet {
 struct Trial {
   int number = 0;
   int parent = -1;             ///< the trial whose values it changed; −1: the configuration
-  std::vector<double> values;  ///< one a key
+  std::vector<double> values;  ///< one value for each key
   double score = 0;            ///< evaluate.best_by of its best evaluation; 0 when it failed
   double seconds = 0;
   std::string failure;  ///< why it failed; empty: it did not
@@ -22,11 +22,11 @@ struct Trial {
 /// Writes the table atomically: a row a trial, in the order given.
 void write_trials(const std::filesystem::path& file, const std::vector<TunedKey>& keys,
                   const std::vector<Trial>& trials);
-/// Reads it; none when there is no such file. Throws InputError with file:line for anything else than what
-/// write_trials() writes for these keys.
+/// Reads the table; no trials when there is no such file. Throws InputError with file:line for anything else
+/// than what write_trials() writes for these keys.
 std::vector<Trial> read_trials(const std::filesystem::path& file, const std::vector<TunedKey>& keys);
 
-/// What propose() takes.
+/// The trials in the form that propose() takes.
 std::vector<ScoredTrial> scored(const std::vector<Trial>& trials);
 /// The trial with the highest score above 0, the first of equals; nullptr when there is none.
 const Trial* best_of(const std::vector<Trial>& trials);

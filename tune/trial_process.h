@@ -18,28 +18,28 @@ class TrialProcess {
  public:
   /// Starts the command; what it prints goes to `log`.
   TrialProcess(const std::vector<std::string>& words, const std::filesystem::path& log);
-  /// Asks a running one to stop, and waits for it.
+  /// Asks a running trial to stop, and waits for it.
   ~TrialProcess();
   TrialProcess(const TrialProcess&) = delete;
   TrialProcess& operator=(const TrialProcess&) = delete;
 
-  /// Asks it to save and stop, once: a second signal would end it at once. Does not wait.
+  /// Asks the trial to save and stop, once: a second signal would end it at once. Does not wait.
   void stop();
-  /// The exit code once it has ended. Does not wait.
+  /// The exit code once the trial has ended; none before. Does not wait.
   std::optional<int> ended();
   double seconds() const;
 
  private:
   pid_t process_;
   double began_;
-  bool asked_ = false;  ///< to stop
+  bool asked_ = false;  ///< the trial has been asked to stop
   std::optional<int> code_;
 };
 
 /// The result of a trial.
 struct TrialOutcome {
   double score = 0;
-  std::string failure;  ///< empty: none
+  std::string failure;  ///< why the trial failed; empty: it did not
 };
 
 /// The best `best_by` of the run's metrics.csv at its final input size; for an exit code other than 0 the last line of its log.

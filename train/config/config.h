@@ -48,20 +48,20 @@ constexpr bool recomputes(Recompute recompute) {
 /// The `train:` section; fields() documents every key. Automatic values are chosen when the data and the
 /// device are known (train/setup/automatic.h); until then, using them is an error.
 struct TrainOptions {
-  Auto<InputSize> size = 416;    ///< of the input; automatic: chosen from the shapes of the training images
+  Auto<InputSize> size = 416;    ///< input size; automatic: chosen from the shapes of the training images
   std::vector<InputSize> sizes;  ///< multi-scale: one is drawn every `size_every` steps; empty: `size` alone
-  /// First part of the run in which the input grows through `sizes`; 0: they are drawn at random.
+  /// First part of the run, a fraction, in which the input grows through `sizes`; 0: they are drawn.
   Auto<float> grow;
   int size_every = 10;
-  /// First part of the run in which `head.assignment: simota` takes all its candidates, as `neighbours` does.
+  /// First part of the run, a fraction, in which `simota` takes all its candidates, as `neighbours` does.
   Auto<float> static_assignment;
   Auto<int> batch;            ///< images per optimizer step, over all ranks
   Auto<int> micro_batch;      ///< images per pass; automatic: the largest divisor of a rank's batch that fits
-  float memory_fraction = 0;  ///< of the free memory for `micro_batch: auto`; 0: 0.6 on a CPU, 0.9 on a GPU
+  float memory_fraction = 0;  ///< share of free memory for `micro_batch: auto`; 0: 0.6 on a CPU, 0.9 on a GPU
   Recompute recompute = Recompute::none;
   bool graph = true;  ///< GPU: capture each step once and replay it
   bool deterministic = false;
-  Auto<int> epochs;    ///< with `minutes` it may stay automatic: as many as fit
+  Auto<int> epochs;    ///< passes over the training split; automatic with `minutes`: as many as fit
   int iterations = 0;  ///< optimizer steps; 0: determined by `epochs`
   float minutes = 0;   ///< time limit; as many steps are made as fit, at most those of `epochs`
   Auto<Precision> precision;
@@ -70,22 +70,22 @@ struct TrainOptions {
   /// Quantisation-aware fine-tuning of `weights`: by the scales that calibration finds for them, in fp32.
   bool quantize = false;
   Auto<int> patience;  ///< evaluations without a better score before the run stops; 0: never
-  int average = 3;     ///< of how many of the best evaluations the weights are averaged; 0: none
+  int average = 3;     ///< number of the best evaluations whose weights are averaged; 0: none
   /// safetensors or darknet's .weights to start from; empty: from scratch. The name of published weights becomes their
   /// path, which may have to be fetched (formats/download/fetch.h).
   std::string weights;
-  bool weights_partial = false;  ///< of a .weights file, load the leading layers that match
+  bool weights_partial = false;  ///< load only the leading layers of a .weights file that match the model's
   std::string weights_cfg;       ///< the .cfg of a .weights file that belongs to another model
   /// A trained network to learn from, as `weights` but of any model with the run's classes; empty: none.
   std::string teacher;
-  std::string teacher_cfg;     ///< the .cfg of a .weights file
-  std::string teacher_sha256;  ///< of that file; the run adds it, and is resumed with no other
+  std::string teacher_cfg;     ///< the .cfg of a teacher that is a .weights file
+  std::string teacher_sha256;  ///< hash of the teacher's file; the run adds it, and is resumed with no other
   float distill = 1;           ///< weight of the loss of the predictions against the teacher's
-  float distill_features = 1;  ///< likewise of the features that they are predicted from
-  /// What is not trained: layers or blocks, or one number: the first K layers.
+  float distill_features = 1;  ///< weight of the loss of the features that the predictions are made from
+  /// The layers or blocks that are not trained, or one number: the first K layers.
   Auto<std::vector<std::string>> freeze;
   float pretrained_rate = 1;  ///< factor on the learning rate of layers loaded from `weights`
-  /// First part of the run over which the learning rate of those layers rises from 0 to its full value.
+  /// First part of the run over which these layers' learning rate rises from 0; a fraction, 0: at once.
   float pretrained_warmup = 0;
   std::vector<std::string> fresh;  ///< layers that `weights` does not contain; the run adds those it finds
   float save_every = 30;           ///< seconds between saved states, within an epoch too
@@ -94,7 +94,7 @@ struct TrainOptions {
   float bucket_mb = 8;       ///< MiB of gradients per all-reduce
   bool overlap = true;       ///< all-reduce during the backward pass; bit-identical either way
   float comm_timeout = 120;  ///< seconds that a rank waits for others before the run ends
-  int restarts = 0;          ///< starts after the run's processes died, by the program that started them
+  int restarts = 0;          ///< times that the run is started again after its processes died; 0: never
   void fields(Fields& f);
 };
 
@@ -104,7 +104,7 @@ struct InputOptions {
   void fields(Fields& f);
 };
 
-/// A run.
+/// All settings of a run.
 struct RunConfig {
   /// The name of the run's folder; empty: the name of the YAML, or else of the data's folder, with "-foldK" for a fold.
   std::string name;
@@ -120,7 +120,7 @@ struct RunConfig {
   LoaderOptions loader;
   EvaluateOptions evaluate;
   std::shared_ptr<const YamlValue> source;  ///< the document it was read from, for messages; may be null
-  std::vector<std::string> of_data_option;  ///< the keys of `data:` that --data says, likewise
+  std::vector<std::string> of_data_option;  ///< the keys of `data:` that --data sets, for messages
   /// The import of the darknet .cfg that `model` names; nullptr when it names a model's YAML.
   std::shared_ptr<const DarknetImport> imported;
   /// The network of train.teacher for the run's model, once it is opened (train/setup/teacher.h).
@@ -143,16 +143,16 @@ std::optional<InputSize> with_ratio_of(const InputSize& size, const InputSize& o
 /// another ratio. Does nothing while train.size is automatic.
 void keep_ratio(TrainOptions& train, const std::string& where);
 
-/// What the command line says besides a configuration.
+/// The settings of the command line that override a configuration.
 struct Overrides {
   Overrides() = default;
   Overrides(std::vector<std::string> all) : assignments(std::move(all)) {}
   Overrides(std::initializer_list<std::string> all) : assignments(all) {}
 
-  std::vector<std::string> assignments;  ///< of --set, as YamlDocument::set() takes them
+  std::vector<std::string> assignments;  ///< the words of --set, as YamlDocument::set() takes them
   /// The data set of --data. What it says takes the place of what the configuration says; both give way to the assignments.
   std::optional<DataOptions> data;
-  Fold fold;  ///< of a data set that has no validation images; likewise
+  Fold fold;  ///< fold of a data set without validation images; applied as `data` is
 
   /// Whether they say anything.
   explicit operator bool() const { return !assignments.empty() || data || fold; }

@@ -8,7 +8,7 @@
 namespace brightnet {
 
 /// The machine and the set of processors that this process may use, as one text; where a control group's quota grants less
-/// than these, the quota, which all ranks of the group share. `root` is the file system's.
+/// than these, the quota, which all ranks of the group share. `root` is the file system's root.
 std::string own_processors(const std::filesystem::path& root = "/");
 
 /// How many ranks, this one among them, may use the same processors as `rank`; `processors`: own_processors() of each. Ranks

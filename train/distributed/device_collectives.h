@@ -33,8 +33,8 @@ class DeviceCollectives : public StatisticsExchange {
   /// Orders the backend's next operations after all started all-reduces; on the CPU, this waits.
   virtual void finish_all_reduces() = 0;
 
-  /// To be called after an error of this rank alone: gives up what was started, which may otherwise wait forever for it, and
-  /// with it whatever frees the device's memory. Nothing is summed afterwards.
+  /// Gives up the all-reduces that were started, after an error of this rank alone: they, and with them
+  /// whatever frees the device's memory, may otherwise wait forever. Nothing is summed afterwards.
   virtual void abandon() {}
 
   /// Seconds that the computation has waited for other ranks so far. Called before and after every step.

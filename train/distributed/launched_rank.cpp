@@ -14,7 +14,7 @@ int number(const char* name) {
   return text ? std::atoi(text) : 0;
 }
 
-/// As a launcher of MPI says.
+/// The rank as a launcher of MPI describes it.
 LaunchedRank rank_of_mpi() {
   // Open MPI's mpirun, and launchers of the PMI family.
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {

@@ -3,14 +3,14 @@
 
 namespace brightnet {
 
-/// What the environment says about how this process was started.
+/// How this process was started, according to its environment.
 struct LaunchedRank {
   /// One of several ranks, according to the launcher.
   bool is_rank = false;
   /// Number of ranks; 0: unknown.
   int size = 0;
 };
-/// Throws InputError in one of several processes that a launcher of another kind has started.
+/// Reads the environment. Throws InputError in one of several processes of a launcher of another kind.
 LaunchedRank launched_rank();
 
 }  // namespace brightnet

@@ -50,7 +50,7 @@ class MpiCommunicator : public Communicator {
   std::unique_ptr<MpiCollectives> collectives_;
 };
 
-/// MPI counts in int.
+/// A count as an int, in which MPI counts; a failed check where it is too large.
 int mpi_count(size_t count);
 
 }  // namespace brightnet

@@ -48,7 +48,7 @@ struct MpiLibrary {
   friend const MpiLibrary& mpi();
 };
 
-/// Loaded at the first call. Throws DeviceError when there is no Open MPI, or it lacks one of these.
+/// Open MPI, loaded at the first call. Throws DeviceError when there is none, or it lacks one of these.
 const MpiLibrary& mpi();
 
 }  // namespace brightnet

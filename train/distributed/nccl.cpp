@@ -106,7 +106,7 @@ class WaitTimes {
   struct Wait {
     cuda::Event begin{cuda::Event::Kind::timed}, end{cuda::Event::Kind::timed};
   };
-  /// In the stream's order.
+  /// Waits that are not read yet, in the stream's order.
   std::deque<std::unique_ptr<Wait>> open_;
   std::vector<std::unique_ptr<Wait>> free_;
   double seconds_ = 0;
@@ -225,7 +225,7 @@ class NcclCollectives : public DeviceCollectives {
   Watchdog* watchdog_;
   cudaStream_t stream_;
   int gpu_;
-  /// Its few blocks must not wait until the backward pass, which they overlap, leaves multiprocessors idle.
+  /// High priority: the few blocks of sums must not wait until the backward pass leaves multiprocessors idle.
   cuda::Stream sums_{cuda::Stream::Priority::high};
   cuda::Event ready_, done_, mark_;
   WaitTimes waits_;

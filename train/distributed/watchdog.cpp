@@ -20,7 +20,7 @@ constexpr std::chrono::seconds between_beats{1};
 constexpr double own_pause = 2;
 /// Seconds without a beat after which a rank is called silent.
 constexpr double longest_silence = 10;
-/// What the device's collectives may take to be aborted.
+/// Time that aborting the device's collectives may take.
 constexpr std::chrono::seconds longest_end_of_device{5};
 constexpr int tag = 1;
 

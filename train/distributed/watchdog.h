@@ -35,7 +35,7 @@ struct RankPlace {
 
 class Watchdog {
  public:
-  /// What can wait concurrently: the training thread, the bucket thread, and the GPU.
+  /// The parts of a rank that can wait concurrently: the training thread, the bucket thread, and the GPU.
   enum Lane : int { calls, buckets, device, lanes };
 
   /// Only the watchdog uses `channel`. `end` aborts all ranks and does not return.
@@ -47,7 +47,7 @@ class Watchdog {
   void set_limit(double seconds) { limit_ = seconds; }
   /// Counts a call that this lane has reached, as all ranks do.
   void count(Lane lane) { waits_[lane].begun.fetch_add(1); }
-  /// The same, and starts waiting for other ranks in `what` (a string literal).
+  /// Counts such a call, and starts waiting for other ranks in `what` (a string literal).
   void begin(Lane lane, const char* what);
   void end(Lane lane);
   /// Also monitors a device, in the watchdog's thread: `look` returns an error message or ""; `end` aborts
@@ -56,7 +56,7 @@ class Watchdog {
 
   /// Announces to the ranks of this machine that this one aborts the run, lest they report its death.
   void leave();
-  /// Whether another rank of this machine has announced that.
+  /// Whether another rank of this machine has announced that it aborts the run.
   bool another_leaves() const { return another_leaves_; }
   /// Reports the failure and aborts the run; only the first call does.
   void fail(const std::string& message);
@@ -76,7 +76,7 @@ class Watchdog {
     uint64_t progress = 0;
   };
   struct Wait {
-    /// nullptr: not waiting.
+    /// The call that waits; nullptr: none.
     std::atomic<const char*> what{nullptr};
     std::atomic<Clock::rep> since{0};
     std::atomic<uint64_t> begun{0};
@@ -93,7 +93,7 @@ class Watchdog {
   Beat own_beat() const;
   void look_for_deaths();
   void look_for_silence();
-  /// The sum over the ranks that are heard, and this one.
+  /// The sum of the progress of the ranks that are heard, and of this one.
   uint64_t progress() const;
   std::string find_missing(Lane lane, const char* what, double waited) const;
   /// Whether a rank without a beat for `quiet` seconds is stopped or lost, not merely slow.
@@ -115,7 +115,7 @@ class Watchdog {
   Beat last_beat_;
   std::vector<MPI_Request> requests_;
   Clock::time_point told_{};
-  /// When this process last continued after it was stopped (SIGSTOP).
+  /// The time when this process last continued after it was stopped (SIGSTOP).
   Clock::time_point awake_since_{};
   /// The last progress seen, and when.
   uint64_t progress_ = 0;

@@ -19,7 +19,7 @@ namespace brightnet {
 /// Rank 0 writes; all ranks read.
 class CheckpointWriter {
  public:
-  /// All of them outlive it. `layout`: of trained_model().
+  /// All arguments outlive this object. `layout` is that of trained_model().
   CheckpointWriter(const TrainingSetup& setup, const ParameterLayout& layout, const TrainingStep& step,
                    const Validation& validation);
 
@@ -32,24 +32,24 @@ class CheckpointWriter {
   void save(const Progress& progress, bool last);
   /// Writes the last weights alone.
   void save_last(const Progress& progress);
-  /// Writes the weights of now as the best.
+  /// Writes the current weights as the best.
   void save_best(const Progress& progress);
-  /// Keeps the weights of now, after an epoch (train.save_epochs).
+  /// Keeps the current weights, after an epoch (train.save_epochs).
   void save_snapshot(const Progress& progress);
-  /// Keeps the weights of now if `progress` lists them among the best evaluations'.
+  /// Keeps the current weights if `progress` lists them among the best evaluations'.
   void keep_set(const Progress& progress);
 
-  /// The mean of the kept sets, and how many it is of.
+  /// The mean of the kept sets, and the number of these.
   std::pair<std::vector<float>, int> mean_of_sets(const Progress& progress) const {
     return kept_.mean(progress.kept);
   }
-  /// Writes the average of so many sets, whose evaluation this is, where it scores better than the best weights, and
-  /// says so; an earlier one that does not goes with the next state. All ranks call it.
+  /// Writes the average of this many sets if its evaluation, `metrics`, scores better than the best weights,
+  /// and says so; an earlier one that does not is removed with the next state. All ranks call it.
   void offer_average(std::vector<float> values, const Metrics& metrics, int sets, Progress& progress);
 
  private:
   std::vector<float> values_of_model(std::vector<float> values, const ParameterLayout& layout) const;
-  /// Adds what the evaluation found, if it is of these weights.
+  /// Writes weights, and with them what the evaluation found, if it is of these weights.
   void write_weights(const std::filesystem::path& file, std::vector<float> values,
                      const LastEvaluation& evaluation, const Progress& progress);
 

@@ -16,16 +16,16 @@ namespace brightnet {
 /// Whether the device paints the training samples itself (loader.paint). Throws InputError, naming the key, where it is to
 /// and cannot.
 bool device_paints(const RunConfig& config, const Backend& backend);
-/// Whether it decodes JPEG files (loader.decode). Throws InputError in the same way, and DeviceError where nvJPEG is missing.
+/// Whether it decodes JPEG files (loader.decode). Throws as device_paints(), and DeviceError without nvJPEG.
 bool device_decodes(const RunConfig& config, const Backend& backend);
 
 /// The networks of a run: one for each input size of training, and of evaluation. They never run at the same time,
 /// so they share one arena.
 class RunNetworks {
  public:
-  /// Plans all of them; `trained` and `averaged` need no memory until bind(). Both outlive this object.
-  /// `statistics` sums batch-norm statistics over the ranks; nullptr: each rank uses its own. Without `evaluates`
-  /// there is no network for evaluations.
+  /// Plans all networks; `trained` and `averaged` need no memory until bind(). Both outlive this object.
+  /// `statistics` sums batch-norm statistics over the ranks; nullptr: each rank uses its own. Without
+  /// `evaluates` there is no network for evaluations.
   RunNetworks(const RunConfig& config, const Model& model, Backend& backend, int micro_batch,
               const Parameters& trained, const Parameters& averaged, StatisticsExchange* statistics = nullptr,
               bool evaluates = true);
@@ -85,7 +85,7 @@ struct RunMemory {
   size_t arena = 0;
   /// Values and networks of the teacher.
   size_t teacher = 0;
-  /// What decoding JPEG files takes.
+  /// Memory that decoding JPEG files takes.
   size_t decoder = 0;
   size_t peak() const {
     return parameters + gradients + optimizer + average + statistics + control + arena + teacher + decoder;
@@ -122,7 +122,7 @@ int choose_micro_batch(const RunConfig& config, const Model& model, Backend& bac
 /// The largest micro-batch, not only divisors, that fits into `budget` bytes; 0 when not even least_micro_batch() does.
 int largest_batch(const RunConfig& config, const Model& model, Backend& backend, size_t budget);
 
-/// "8GiB", "512 MB", "1000000". Throws InputError.
+/// Reads a number of bytes: "8GiB", "512 MB", "1000000". Throws InputError for anything else.
 size_t parse_bytes(const std::string& text);
 
 }  // namespace brightnet

@@ -27,7 +27,7 @@ void keep_set(std::vector<KeptSet>& kept, const KeptSet& evaluation, int count);
 /// The files of the kept parameters, state/best-STEPS.safetensors; for rank 0.
 class KeptSets {
  public:
-  /// Both outlive it. `floats`: in each set.
+  /// `folder` and `files` outlive this object. `floats`: the number of values in each set.
   KeptSets(const RunFolder& folder, OutputFiles& files, size_t floats)
       : folder_(folder), files_(files), floats_(floats) {}
 
@@ -36,7 +36,7 @@ class KeptSets {
   void add(int64_t iteration, std::vector<float> values, const std::vector<KeptSet>& kept);
   /// Removes all other sets. Call it once a state that lists `kept` is saved: an older one may need them.
   void remove_others(const std::vector<KeptSet>& kept);
-  /// The mean of the kept sets, and how many it is of: one that cannot be read is left out, with a warning.
+  /// The mean of the kept sets, and their number: one that cannot be read is left out, with a warning.
   std::pair<std::vector<float>, int> mean(const std::vector<KeptSet>& kept) const;
 
  private:
@@ -47,7 +47,7 @@ class KeptSets {
   const RunFolder& folder_;
   OutputFiles& files_;
   size_t floats_;
-  /// Those that are not written yet; OutputFiles owns them.
+  /// The sets that are not written yet; OutputFiles owns them.
   std::map<int64_t, std::weak_ptr<const std::vector<float>>> in_memory_;
 };
 

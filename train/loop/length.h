@@ -12,12 +12,12 @@ namespace brightnet {
 class RunLength {
  public:
   /// Length of a new run on a training split of this many images: train.iterations or train.epochs. With
-  /// train.minutes this is the upper bound of all plans; automatic epochs: there is none.
+  /// train.minutes this is the upper bound of all plans; with automatic epochs there is no bound.
   RunLength(const TrainOptions& train, int64_t images);
   /// Continues from `progress` and clamps its step to the epoch's length, which is shorter when the data set
   /// has shrunk. When the data have changed, the run keeps its remaining epochs rather than its steps.
   void resume(const TrainOptions& train, Progress& progress);
-  /// The run ends after this many steps instead.
+  /// Lets the run end after this many steps instead.
   void set_steps(int64_t steps) { steps_ = steps; }
 
   int64_t steps() const { return steps_; }

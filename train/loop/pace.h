@@ -23,18 +23,18 @@ class Pace {
     recent_seconds_ = seconds;
     recent_steps_ = steps;
   }
-  /// A run that had taken these times when it was saved.
+  /// Begins a run, or continues one that had taken these times when it was saved.
   void begin_run(const RunTimes& before = {});
 
   double now() const { return now_(); }
   /// Records a step's duration. It did this part of the work of a step of the largest input; all durations of
   /// steps below are of such steps.
   void step_done(double seconds, double work = 1);
-  /// What began after a step at second `began` has just finished: the end of an epoch, or an evaluation within it, which
+  /// Records a pause from second `began` until now: the end of an epoch, or an evaluation within it, which
   /// did this part of the work of one at full size; all durations of evaluations below are of such ones.
   void pause_done(double began, bool evaluated, double work = 1);
   void save_done(double began);
-  /// What began after a step at second `began` has just finished, and showed that an evaluation takes so many seconds.
+  /// Records a pause from second `began` until now, which showed that an evaluation takes this many seconds.
   void evaluation_timed(double began, double seconds);
 
   /// Estimated seconds of this many steps; negative when nothing is known yet.
@@ -59,17 +59,17 @@ class Pace {
  private:
   std::function<double()> now_;
   double began_at_ = 0, saved_at_ = 0;
-  /// When the last step or pause was done, without the saves since.
+  /// Second at which the last step or pause ended, moved on by the duration of the saves since.
   double mark_ = 0;
   int64_t steps_ = 0;
-  /// Moving average over the steps; the last save; the mean end of an epoch without evaluation.
+  /// Seconds of a step (moving average), of the last save, of an epoch's end without evaluation (mean).
   double step_seconds_ = 0, save_seconds_ = 0, epoch_end_seconds_ = 0;
   /// Sums of the steps' durations and of their number in which older ones count less and less.
   double sum_seconds_ = 0, sum_steps_ = 0;
   double recent_seconds_ = 30;
   int64_t recent_steps_ = 10;
   RunTimes before_;
-  /// The last evaluation, or what one was found to take, and the duration of a step then.
+  /// Seconds of the last evaluation, or those that one was found to take, and of a step at that time.
   double evaluation_seconds_ = 0, step_seconds_then_ = 0;
 };
 

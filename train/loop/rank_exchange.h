@@ -43,12 +43,12 @@ class RankExchange {
   void add(const EpochSums& more) { own_ += more; }
   /// Combines the ranks' losses and requests with what add() has summed: `own` is a report without sums.
   const RankReport& share(RankReport own);
-  /// What was known at the last share().
+  /// The report of all ranks, as of the last share().
   const RankReport& all() const { return all_; }
   const EpochSums& sums() const { return all_.sums; }
   const LossTotals& losses() const { return all_.losses; }
 
-  /// The next epoch has no sums yet.
+  /// Begins the next epoch, which has no sums yet.
   void begin_epoch();
   /// Puts the epoch's sums over all ranks into what is about to be saved.
   void complete(Progress& saved) const;

@@ -17,12 +17,12 @@
 
 namespace brightnet {
 
-/// evaluate.every; none: chosen by the time that an evaluation takes.
+/// The value of evaluate.every; none: chosen by the time that an evaluation takes.
 std::optional<int> evaluation_interval(const EvaluateOptions& evaluate);
 
 class TimePlan {
  public:
-  /// `val_images`: of an evaluation, tiles counted singly. `pace` outlives this object.
+  /// `val_images`: the images of an evaluation, tiles counted singly. `pace` outlives this object.
   TimePlan(const RunConfig& config, int64_t val_images, Pace& pace);
 
   /// Whether the run has a time limit. A run that an earlier version planned once keeps that plan.
@@ -41,7 +41,7 @@ class TimePlan {
   /// Whether to evaluate some of the images after this step, to learn how long an evaluation takes: it is expected
   /// to take too much of the time to be made just for that. The first plan waits for it.
   bool timing_due() const;
-  /// What to say of evaluations that take much of the time; "" of others. `images` are evaluated.
+  /// A message about evaluations that take much of the time, else "". `images`: how many are evaluated.
   std::string describe_evaluation(int64_t images) const;
 
   /// Whether this process has planned, if only to find that the upper bound fits.

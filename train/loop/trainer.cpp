@@ -262,7 +262,7 @@ void Trainer::adopt_plan(int64_t steps) {
   loader_->set_end(plan_.loader_end(progress_, step_.micro_batches()));
 }
 
-/// After an epoch's end, which may have taken long. (After each step, share_progress() brings new plans.)
+/// Called after an epoch's end, which may have taken long: after steps, share_progress() brings new plans.
 void Trainer::fit_into_minutes(bool evaluated) {
   if (!plan_.time().active() || plan_.length().run_trained(progress_)) return;
   const int64_t steps = ranks_.of_rank_0(leads() ? plan_.revised(progress_, evaluated) : 0);
@@ -438,7 +438,7 @@ TrainingStatus Trainer::status() const {
   return run;
 }
 
-/// Never the whole of an epoch that has not been reported.
+/// Epochs done; an epoch that has not been reported never counts as whole.
 double Trainer::epochs_done() const {
   const auto steps = static_cast<double>(plan_.length().steps_per_epoch());
   return progress_.epoch + std::min(static_cast<double>(progress_.step), steps - 0.5) / steps;

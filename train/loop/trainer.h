@@ -24,7 +24,7 @@ namespace brightnet {
 class Trainer {
  public:
   /// Plans the run and allocates all of its device memory, exactly memory().peak(); steps allocate none.
-  /// `layout`: of trained_model(); `initial`: the parameters to start from, in its order.
+  /// `layout` is that of trained_model(); `initial`: the parameters to start from, in its order.
   Trainer(const TrainingSetup& setup, const ParameterLayout& layout, const std::vector<float>& initial);
 
   /// Resumes from the saved state; warns when the number of threads or the data differ from the saved ones.
@@ -43,8 +43,8 @@ class Trainer {
   /// Whether the run, once over, still has to evaluate the average of its best weights (train.average).
   bool average_due() const;
   const Progress& progress() const { return progress_; }
-  /// How far it is, and what the learning rate does in the rest; for a run whose length has changed, and that is
-  /// not over.
+  /// How far the run is, and what the learning rate does in the rest; for a run whose length has changed, and
+  /// that is not over.
   std::string describe_rest() const { return plan_.describe_rest(progress_); }
   /// Metrics of the best evaluation so far; without curves and confusion matrix if it preceded a resume. None
   /// before the first, or when an old version that did not save them made it.
@@ -52,7 +52,7 @@ class Trainer {
   /// The metrics of the last evaluation in this process.
   const std::optional<Metrics>& last_metrics() const { return validation_.last(); }
   RunMemory memory() const { return step_.memory(); }
-  /// What the run has taken so far, and seconds until its time limit; no limit: none.
+  /// The times that the run has taken so far, and the seconds until its time limit; none without a limit.
   const Pace& pace() const { return pace_; }
   std::optional<double> seconds_left() const;
 

@@ -16,13 +16,13 @@ namespace brightnet {
 
 /// How far a run is, and how fast, over all ranks.
 struct TrainingStatus {
-  /// The epoch being trained, or the one that has just ended, from 1; of how many, 0: unknown.
+  /// The epoch being trained, or the one that has just ended, from 1, and the number of epochs; 0: unknown.
   int64_t epoch = 0, epochs = 0;
-  /// Within the epoch; 0: all of its steps are done.
+  /// Steps done in the epoch, 0 when all of its steps are done, and the steps of an epoch.
   int64_t step = 0, steps_per_epoch = 0;
   /// Epochs done, the current one in part: 2.4 within the third, and 3 only once the third has ended.
   double epochs_done = 0;
-  /// Optimizer steps done, skipped ones included; of how many, for a run whose length they are; 0: epochs are.
+  /// Optimizer steps done, skipped ones included, and those of a run whose length they are; 0: epochs are.
   int64_t iteration = 0, iterations = 0;
   /// The sums of the epoch; losses.images is 0 when every step was skipped.
   EpochSums sums;
@@ -33,7 +33,7 @@ struct TrainingStatus {
   InputSize evaluation_size;
   /// Learning rate.
   float rate = 0;
-  /// 0 without loss scaling.
+  /// Loss scale; 0 without loss scaling.
   float loss_scale = 0;
 };
 
@@ -68,13 +68,13 @@ struct StepDone {
   const TrainingStatus& status;
 };
 
-/// Within an evaluation.
+/// Some images of an evaluation are done.
 struct ImagesEvaluated {
   const TrainingStatus& status;
   int64_t done = 0, images = 0;
 };
 
-/// The averaged weights of now on the validation split.
+/// The current averaged weights have been evaluated on the validation split.
 struct Evaluated {
   const TrainingStatus& status;
   const Metrics& metrics;
@@ -84,11 +84,11 @@ struct Evaluated {
 
 struct EpochEnded {
   const TrainingStatus& status;
-  /// nullptr when it was not evaluated.
+  /// The metrics of the epoch; nullptr when it was not evaluated.
   const Metrics* metrics = nullptr;
 };
 
-/// The weights of now are the best so far, and written.
+/// The current weights are the best so far, and written.
 struct BestFound {
   const TrainingStatus& status;
   const Metrics& metrics;
@@ -108,7 +108,7 @@ class TrainingObserver {
  public:
   virtual ~TrainingObserver() = default;
 
-  /// What it is, for the message that it has failed: "the progress line".
+  /// The name of the observer, for the message that it has failed: "The progress line".
   virtual std::string name() const = 0;
 
   /// Called before the first step. An observer may refuse a run here alone: what this throws ends it.

@@ -18,13 +18,13 @@ namespace brightnet {
 /// It is the same on all ranks, which adopt the same plans after the same steps.
 class TrainingPlan {
  public:
-  /// Both outlive it.
+  /// Both arguments outlive this object.
   TrainingPlan(const TrainingSetup& setup, Pace& pace);
 
   /// Continues a saved run, whose plans it repeats. Where the configuration has another length than the run had,
   /// the rest follows the schedule of a run of that length.
   void resume(Progress& progress);
-  /// The run has this many steps from now on; reported when it is the first plan or differs by much.
+  /// Gives the run this many steps from now on; reported when it is the first plan or differs by much.
   void adopt(int64_t steps, Progress& progress);
 
   const RunLength& length() const { return length_; }

@@ -26,7 +26,7 @@ struct TrainingSetup {
   const Dataset& val;
   Backend& backend;
   const RunFolder& folder;
-  /// What writes into the folder.
+  /// Writes the files of the folder.
   OutputFiles& files;
   Communicator& communicator = Communicator::solo();
   /// Exchanges tensors in the backend's memory.

@@ -28,7 +28,7 @@ GradientExchange::Options exchange_options(const TrainOptions& train);
 struct StepSetup {
   const RunConfig& config;
   const Model& model;
-  const ParameterLayout& layout;  ///< of trained_model()
+  const ParameterLayout& layout;  ///< layout of trained_model()
   Backend& backend;
   int ranks = 1;
   /// Exchanges tensors in the backend's memory.
@@ -47,7 +47,7 @@ class TrainingStep {
 
   /// Micro-batches per step on this rank.
   int micro_batches() const { return micro_batches_; }
-  /// Whether `simota` takes all its candidates from here on (train.static_assignment).
+  /// Sets whether `simota` takes all its candidates from here on (train.static_assignment).
   void assign_statically(bool yes) { static_assignment_ = yes; }
   /// Forward and backward pass of the step's micro-batch number `part`. Its pixels must stay valid
   /// until Backend::finish_uploads().
@@ -61,7 +61,7 @@ class TrainingStep {
   Network& network(const InputSize& size) { return networks_.training(size); }
   /// The scale of a micro-batch's gradients, as pass() applies it.
   GradientScale gradient_scale() const;
-  /// Neither recorded nor timed.
+  /// Steps the optimizer alone, neither recorded nor timed.
   void update_only();
 
   /// Releases what was recorded of the step, whose sums over ranks may be part of it: NCCL ends no communicator that a

@@ -32,7 +32,7 @@ class Validation {
   /// Evaluates this network, every rank on its part of the images. All ranks get the same metrics, or none
   /// when any of them was asked to stop.
   std::optional<Metrics> run(Network& network, const std::stop_token& stop = {});
-  /// The same without becoming last(): for parameters that are not the run's current ones.
+  /// Evaluates as run() does, without becoming last(): for parameters that are not the run's current ones.
   std::optional<Metrics> measure(Network& network, const std::stop_token& stop);
   /// The metrics of other images. An error of one rank is a SharedError of all.
   std::optional<Metrics> measure(Network& network, const Dataset& images, const std::stop_token& stop);

@@ -40,14 +40,14 @@ struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adamw;
   /// The schedule's peak; sgd: 0.01, lion: 0.0002 if not given. Automatic for adamw.
   Auto<float> rate;
-  float momentum = 0.9f;  ///< sgd
-  bool nesterov = false;  ///< sgd
+  float momentum = 0.9f;  ///< for sgd
+  bool nesterov = false;  ///< for sgd
   /// Weight decay of convolution weights; none for batch-norm and biases. sgd: 0.0005, lion: 0.5 if not given.
   float decay = 0.05f;
-  /// sgd; that of others is always decoupled.
+  /// Kind of weight decay, for sgd; that of others is always decoupled.
   DecayKind decay_kind = DecayKind::l2;
-  float beta1 = 0.9f, beta2 = 0.999f;  ///< adamw, lion; beta2 of lion: 0.99 if not given
-  float epsilon = 1e-8f;               ///< adamw
+  float beta1 = 0.9f, beta2 = 0.999f;  ///< for adamw and lion; beta2 of lion: 0.99 if not given
+  float epsilon = 1e-8f;               ///< for adamw
   /// Gradient clipping: maximum norm of the whole gradient; 0: none.
   float clip = 10.0f;
   /// The run stops after this many consecutive steps with a gradient that is not finite.

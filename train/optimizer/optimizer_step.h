@@ -18,7 +18,7 @@ class OptimizerStep {
   OptimizerStep(const OptimizerOptions& options, const EmaOptions& ema, Precision precision,
                 const ParameterLayout& layout, Backend& backend, float* values, int images);
 
-  /// What Network::backward takes: `constant` times the loss scale, and where a step's losses are summed.
+  /// Arguments of Network::backward: `constant` times the loss scale, and where a step's losses are summed.
   GradientScale gradient_scale(float constant) const { return {constant, &device_state()->loss_scale}; }
   LossTotals* losses() const { return &device_state()->pending; }
 

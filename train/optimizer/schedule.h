@@ -51,7 +51,7 @@ struct ScheduleOptions {
   float final = 0.01f;
   /// The parts of the run at which the rate drops; empty: at 80 % and 90 % of the run.
   std::vector<float> steps;
-  /// Factors of the rate there; empty: 0.1 each.
+  /// Factors of the rate at these parts of the run; empty: 0.1 each.
   std::vector<float> scales;
   void fields(Fields& f);
 };

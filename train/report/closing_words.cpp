@@ -286,7 +286,7 @@ std::string confused(const RunOutcome& run) {
       percent(worst), name(from), name(to));
 }
 
-/// By the precision and recall that the report shows.
+/// Judges by the precision and recall that the report shows.
 std::string false_alarms_or_misses(const RunOutcome& run, Cause cause) {
   const OperatingPoint& point = run.best.best;
   if (point.f1 <= 0) return "";

@@ -26,7 +26,7 @@ struct ObjectSizes {
   int heads = 0;
 };
 
-/// What is known of a run when it has ended.
+/// The facts that are known of a run when it has ended.
 struct RunOutcome {
   MetricsTable curves;
   /// The metrics of the best evaluation. After a resume it may lack the confusion matrix.

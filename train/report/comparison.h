@@ -28,7 +28,7 @@ struct ComparedRun {
 
   /// Scores of the best evaluation, as metrics.h has them; no_truths: unknown.
   double AP = -1, AP50 = -1, AP75 = -1;
-  /// 0: none.
+  /// Epoch of the best evaluation; 0: none.
   int best_epoch = 0;
   /// Complete epochs.
   int epochs = 0;
@@ -36,7 +36,7 @@ struct ComparedRun {
   double seconds = 0, images_per_s = 0;
   int64_t parameters = 0;
   uint64_t weights_bytes = 0;
-  /// What is missing or broken.
+  /// Messages about what is missing or broken.
   std::vector<std::string> problems;
 };
 
@@ -57,7 +57,7 @@ struct DifferingKey {
 /// Other data count as a key too, since data.root says nothing of what is in a folder.
 std::vector<DifferingKey> differing_keys(const std::vector<ComparedRun>& runs);
 
-/// Says so when the scores of runs cannot be compared; otherwise empty.
+/// A sentence that says so when the scores of runs cannot be compared; otherwise empty.
 std::string other_validation(const std::vector<ComparedRun>& runs);
 
 /// A row for each run, as people read it.

@@ -31,8 +31,8 @@ constexpr int most_classes = 500;
 
 /// Where the matrix and its parts lie.
 struct Layout {
-  int shown;  ///< classes
-  int size;   ///< with the background
+  int shown;  ///< number of classes shown
+  int size;   ///< rows and columns, the background included
   double cell, gap, left, top = 92, below;
   bool names, numbers;
 

@@ -7,7 +7,7 @@
 
 namespace brightnet {
 
-/// All but the choices. `device_memory`: bytes.
+/// Describes the run, all but the choices. `device_memory`: bytes.
 RunDescription describe_run(const TrainingSetup& setup, const ParameterLayout& layout, size_t device_memory);
 
 }  // namespace brightnet

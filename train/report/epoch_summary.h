@@ -21,15 +21,15 @@ struct EpochSummary {
   EpochSums sums = {};
   LossTotals losses = {};
   float rate = 0;
-  /// 0 without loss scaling.
+  /// Loss scale; 0 without loss scaling.
   float loss_scale = 0;
-  /// nullptr when it was not evaluated.
+  /// The metrics of the epoch; nullptr when it was not evaluated.
   const Metrics* metrics = nullptr;
   /// Times and speeds are those of whole epochs: not of an evaluation within one.
   bool whole = true;
 };
 
-/// The columns of metrics.csv after the epoch, for these classes. `taught`: of a run with a teacher.
+/// The columns of metrics.csv after the epoch, for these classes. `taught`: whether the run has a teacher.
 std::vector<std::string> metric_columns(const std::vector<std::string>& classes, bool taught = false);
 /// A value for each of the columns; NaN: not measured.
 std::vector<double> metric_values(const EpochSummary& summary, size_t classes, bool taught = false);

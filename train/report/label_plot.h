@@ -8,7 +8,7 @@
 
 namespace brightnet {
 
-/// RGB, for write_image(). Places and sizes are fractions of the image; crowds, which are not trained on, are left out.
+/// An RGB plot, for write_image(). Places and sizes are fractions of the image; crowds are left out.
 cv::Mat plot_labels(const Dataset& dataset);
 
 }  // namespace brightnet

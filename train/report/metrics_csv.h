@@ -28,21 +28,21 @@ struct MetricsTable {
 /// InputError with file:line for any other format error.
 MetricsTable read_metrics_csv(const std::filesystem::path& file);
 
-/// What all rows of a run have together.
+/// The totals over all rows of a run.
 struct TrainingTotals {
-  double epochs = 0;  ///< of the last row: 2.4 after 0.4 of the third
+  double epochs = 0;  ///< epochs done at the last row: 2.4 after 0.4 of the third
   double seconds = 0;
   /// Sums over the epochs whose speed is known.
   double timed_seconds = 0, images = 0;
 
-  /// A row; NaN: not measured.
+  /// Adds a row; NaN: not measured.
   void add(double epoch, double took, double images_per_s);
 };
 
 /// The rows of a metrics.csv. A row that cannot be written is kept, and written before the next one.
 class MetricsCsv {
  public:
-  /// A new table with the header `epoch,columns...`, which replaces an old file.
+  /// Begins a new table with the header `epoch,columns...`, which replaces an old file.
   MetricsCsv(std::filesystem::path file, const std::vector<std::string>& columns);
   /// Continues after `after_epoch`, which may lie within an epoch: rows of later epochs, which the resumed
   /// run repeats, are removed. Columns that an older version did not write are empty in the old rows. A new
@@ -62,7 +62,7 @@ class MetricsCsv {
  private:
   std::filesystem::path file_;
   size_t columns_;
-  int seconds_, images_per_s_;  ///< columns; -1: there is none
+  int seconds_, images_per_s_;  ///< indices of these columns; -1: there is none
   TrainingTotals totals_;
   /// The whole file, and how much of it has been written.
   std::string text_;

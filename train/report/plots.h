@@ -22,7 +22,7 @@ struct Curve {
   double comparable_after = -INFINITY;
 };
 
-/// Which values of a curve are the better ones.
+/// Whether the lower or the higher values of a curve are the better ones.
 enum class Better : uint8_t { neither, lower, higher };
 
 /// One plot in a grid: lines that share their axes.
@@ -33,7 +33,7 @@ struct PlotPanel {
   Better better = Better::neither;
   /// The epochs at which the input grew.
   std::vector<double> grew = {};
-  /// What a reader may wonder about, below the axis; empty: nothing.
+  /// A note, below the axis, on what a reader may wonder about; empty: none.
   std::string note = {};
 };
 

@@ -36,7 +36,7 @@ class RunReport {
   /// The run's configuration, as a text of the TensorBoard events.
   void add_configuration(const std::string& yaml, int64_t iteration);
 
-  /// labels.jpg, of the training images.
+  /// Draws labels.jpg, of the training images.
   void add_labels(const Dataset& train);
   /// The first few batches of a run become train_batch0.jpg, ….
   void add_batch(const Batch& batch, int64_t number);
@@ -74,7 +74,7 @@ class RunReport {
   MetricsCsv csv_;
   TensorBoardWriter events_;
   Thinning pictures_, points_;
-  /// What the page shows; its curves are those of csv_.
+  /// The standing of the run that the page shows; its curves are those of csv_.
   RunStanding standing_;
   std::optional<Metrics> best_;
   const Dataset* val_ = nullptr;
@@ -82,7 +82,7 @@ class RunReport {
   /// The page of the run before it was resumed, and the sections of pictures.
   Page before_{"", ""};
   std::vector<Json> train_pictures_, val_pictures_, label_pictures_;
-  double plotted_;  ///< when, on the clock of seconds_now(); the report's start, where nothing has been drawn
+  double plotted_;  ///< seconds_now() of the last drawing; the report's start, where there was none
 };
 
 }  // namespace brightnet

@@ -17,7 +17,7 @@ std::string score(double value) {
   return value == no_truths || std::isnan(value) ? "–" : fmt::format("{:.3f}", value);
 }
 
-/// Whole ones: not 3 after 2.6 of them.
+/// Whole epochs only: not 3 after 2.6 of them.
 std::string epochs_done(const TrainingTotals& totals) {
   return fmt::format("{:.0f}", std::floor(totals.epochs));
 }

@@ -10,14 +10,14 @@
 
 namespace brightnet {
 
-/// What does not change while a run trains.
+/// The facts about a run that do not change while it trains.
 struct RunDescription {
   std::string name;
   std::vector<std::string> classes;
   bool taught = false;  ///< whether it learns from a teacher
   /// The number of objects of each class in the training split.
   std::vector<int64_t> training_objects;
-  /// What makes the scores other than they seem.
+  /// Warnings about what makes the scores other than they seem.
   std::vector<std::string> warnings;
   Page::Pairs model, data, machine;
   /// A key, its value and why, of every value that was chosen automatically.
@@ -31,7 +31,7 @@ struct RunStanding {
   /// The rows that are drawn: in a long run not all of them.
   MetricsTable curves;
   TrainingTotals totals;
-  /// nullptr: none in this process.
+  /// Metrics of the best evaluation; nullptr: none in this process.
   const Metrics* best = nullptr;
   int best_epoch = 0;
   bool over = false;
@@ -40,8 +40,8 @@ struct RunStanding {
   std::vector<Json> pictures;
 };
 
-/// What the standing does not know, because an earlier process found it, is taken from `before`, the run's
-/// last page.
+/// The page of a run. What `now` does not know, because an earlier process found it, is taken from `before`,
+/// the run's last page.
 Page run_page(const RunDescription& run, const RunStanding& now, const Page& before);
 
 /// The page of an evaluation of weights.

@@ -18,7 +18,7 @@ struct SamplePictureOptions {
   int count = 16;
   uint64_t seed = 0;
   bool plain = false;  ///< the training split without augmentation; other splits are never augmented
-  /// In samples: an epoch of the run (0: those shown), and where its last part, of whole images, begins.
+  /// Samples of an epoch (0: those shown), and the one at which the run's last part, of whole images, begins.
   uint64_t epoch_samples = 0, plain_from = std::numeric_limits<uint64_t>::max();
   bool augmented() const { return split == Split::train && !plain; }
 };

@@ -79,7 +79,7 @@ std::vector<size_t> judged_places(std::span<const ScoredBox> boxes, const ImageV
   return places;
 }
 
-/// Of these places those that are drawn, in their order.
+/// The given places that are drawn, in their order.
 std::vector<size_t> surest(std::vector<size_t> places, std::span<const ScoredBox> boxes) {
   if (places.size() <= most_detections) return places;
   std::stable_sort(places.begin(), places.end(),

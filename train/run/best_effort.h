@@ -21,7 +21,7 @@ class BestEffort {
   /// `what`: a noun that the warning begins with. Returns whether it was done.
   bool attempt(const std::string& what, const std::function<void()>& work);
 
-  /// The same for work in which all ranks take part. With several ranks only an error that all of them share
+  /// Like attempt(), for work of all ranks together. With several ranks only an error that all of them share
   /// (SharedError) becomes a warning: after any other, the others would wait for this rank in another call.
   void attempt_together(const Communicator& communicator, const std::string& what,
                         const std::function<void()>& work);

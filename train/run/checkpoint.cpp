@@ -31,7 +31,7 @@ nlohmann::json to_json(const StepState& s) {
           {"distillation", l.distillation}};
 }
 
-/// What is not finite, as null reads back: NaN.
+/// The numbers of an array; null, as which a number that is not finite was written, reads back as NaN.
 template <size_t count>
 std::array<double, count> numbers(const nlohmann::json& json) {
   std::array<double, count> all;

@@ -28,7 +28,7 @@ struct RunState {
   std::optional<Metrics> best;
   /// Fingerprints of the data; none in states of earlier versions.
   std::optional<SplitFingerprint> train, val;
-  Quantization quantization = {};  ///< of the model, which a run with train.quantize trains by
+  Quantization quantization = {};  ///< quantization of the model, which a run with train.quantize trains by
 };
 
 /// Writes state and arrays atomically, with a checksum (core/hash.h) over all of it.
@@ -40,7 +40,7 @@ void save_state(const std::filesystem::path& file, const RunState& state,
 RunState load_state(const std::filesystem::path& file, const std::vector<StateArray>& arrays,
                     const std::string& layout, Backend& backend);
 
-/// What a state says of its run, without loading or checking the arrays. Throws InputError when the file is broken.
+/// Reads a state without loading or checking its arrays. Throws InputError when the file is broken.
 RunState read_state(const std::filesystem::path& file);
 
 /// A fingerprint of the names, shapes and offsets of a model's parameters.

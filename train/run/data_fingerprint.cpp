@@ -10,7 +10,7 @@
 namespace brightnet {
 namespace {
 
-/// In sixteenths of a pixel, so that rounding errors are not taken for a change.
+/// A coordinate in sixteenths of a pixel, so that rounding errors are not taken for a change.
 int64_t place(float coordinate) {
   return std::llround(16.0 * coordinate);
 }

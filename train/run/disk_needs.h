@@ -11,7 +11,7 @@ namespace brightnet {
 struct DiskNeeds {
   /// Bytes of the saved state, and of one weights file or kept set of parameters.
   uint64_t state = 0, weights = 0;
-  /// How many of the latter: best, last, averaged, those kept for the average, and snapshots.
+  /// Number of weights files and kept sets: best, last, averaged, those kept for the average, and snapshots.
   int weights_files = 0;
   /// The numbers of the run's epochs and evaluations, with an upper bound for the events: a row of numbers an epoch, and a
   /// picture an evaluation.

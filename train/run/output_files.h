@@ -28,14 +28,14 @@ class OutputFiles {
   /// kept and called again by retry(), so it must own what it writes. Replaces an earlier `write` of the file.
   /// `bytes` is the space that the file needs, for the message; 0: little.
   void write(const std::filesystem::path& file, uint64_t bytes, const std::function<void()>& write);
-  /// The same for a file that the caller will write again with newer content: `write` is not kept.
+  /// Like write(), for a file that the caller will write again with newer content: `write` is not kept.
   void write_newest(const std::filesystem::path& file, uint64_t bytes, const std::function<void()>& write);
   /// Tries again to write what is kept.
   void retry();
-  /// To be called where no later save will make up for what is missing: retries up to four times within three seconds, because
-  /// a disk or a network often fails for a moment only.
+  /// To be called where no later save will make up for what is missing: retries up to four times within three
+  /// seconds, because a disk or a network often fails for a moment only.
   void insist();
-  /// The file is no longer wanted.
+  /// Forgets a file that is no longer wanted.
   void forget(const std::filesystem::path& file);
 
   bool all_written() const { return due_.empty(); }
@@ -44,19 +44,19 @@ class OutputFiles {
 
  private:
   struct Due {
-    /// Empty when it is not kept.
+    /// Writes the file; empty when it is not kept.
     std::function<void()> write;
     uint64_t bytes = 0;
     std::string reason;
   };
 
-  /// Whether it succeeded.
+  /// Calls `write`, and returns whether it succeeded.
   bool attempt(const std::filesystem::path& file, uint64_t bytes, const std::function<void()>& write);
   void report(const std::filesystem::path& file, const Due& due);
   void report_end();
 
   std::map<std::filesystem::path, Due> due_;
-  /// Since the first failure: what was reported, and the files that failed.
+  /// The reasons that were reported, and the files that failed, since the first failure.
   std::set<std::string> reported_;
   std::set<std::filesystem::path> failed_;
 };

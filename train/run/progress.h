@@ -43,7 +43,7 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
-/// Seconds on the clock of rank 0.
+/// Times in seconds, on the clock of rank 0.
 struct RunTimes {
   /// Seconds of the run so far, evaluations and saves included, without the time while it was stopped. Negative: not
   /// known, in the state of a version that planned once and did not save it.
@@ -63,7 +63,7 @@ struct KeptSet {
   bool operator==(const KeptSet&) const = default;
 };
 
-/// What the last evaluation of the run's own weights found.
+/// The result of the last evaluation of the run's own weights.
 struct LastEvaluation {
   /// Optimizer steps of the run when it was made; −1: there was none.
   int64_t iteration = -1;

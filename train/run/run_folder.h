@@ -24,7 +24,7 @@ class RunFolder {
   /// The one of several that was saved last; one without a state counts from when it was begun.
   static std::optional<RunFolder> latest(const std::vector<RunFolder>& runs);
 
-  /// Whether it has the description that a run begins with, and a state to resume from.
+  /// Whether the folder has the description that a run begins with, and whether a state to resume from.
   bool begun() const;
   bool saved() const;
   /// Whether the state is gone that was saved with the last weights: not a run to be begun again.
@@ -42,7 +42,7 @@ class RunFolder {
   std::filesystem::path averaged() const { return path_ / "weights" / "averaged.safetensors"; }
   /// The weights after an epoch, where the run keeps them (train.save_epochs).
   std::filesystem::path snapshot(int64_t epoch) const;
-  /// What a run that is begun again starts from, as assignments of a configuration.
+  /// The file with what a run that is begun again starts from, as assignments of a configuration.
   std::filesystem::path start() const { return path_ / "state" / "start.txt"; }
   std::filesystem::path state() const { return path_ / "state" / "state.safetensors"; }
   std::filesystem::path metrics() const { return path_ / "metrics.csv"; }

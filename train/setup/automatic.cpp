@@ -91,7 +91,7 @@ constexpr double cache_share_on_cpu = 0.25, cache_share_on_gpu = 0.5;
 
 constexpr double mebibyte = 1 << 20;
 
-/// With four significant digits, so that the number in the run's config.yaml reads back as the same float.
+/// `value` with four significant digits, so that its text in config.yaml reads back as the same float.
 float rounded(double value, const char* format = "{:.4g}") {
   return static_cast<float>(parse_number(fmt::format(fmt::runtime(format), value)).value());
 }

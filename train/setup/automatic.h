@@ -11,31 +11,31 @@
 
 namespace brightnet {
 
-/// What values are chosen from. All but `free_memory` and `processors` is the same on all ranks; so is what is
-/// chosen, except in the `loader:` section, which may differ.
+/// The facts that values are chosen from. All but `free_memory` and `processors` is the same on all ranks; so
+/// is what is chosen, except in the `loader:` section, which may differ.
 struct RunFacts {
-  /// What an epoch trains on: the images of the training split or, with data.tiles, their tiles. 0: unknown, as for a
-  /// large data set.
+  /// Images that an epoch trains on: those of the training split or, with data.tiles, their tiles. 0:
+  /// unknown, as for a large data set.
   int64_t images = 0;
-  int64_t pictures = 0;           ///< that tiles are cut from; 0: there are no tiles
-  int64_t validation_images = 0;  ///< that an evaluation has, tiles counted singly; 0: unknown
-  double decoded_bytes = 0;       ///< of the training images; 0: unknown
+  int64_t pictures = 0;           ///< images that tiles are cut from; 0: there are no tiles
+  int64_t validation_images = 0;  ///< images of an evaluation, tiles counted singly; 0: unknown
+  double decoded_bytes = 0;       ///< bytes of the training images' pixels; 0: unknown
   bool pretrained = false;        ///< the run starts from weights
-  bool new_predictions = false;   ///< which the prediction layers are not among
-  std::string first_convolution;  ///< name of the network's first, where the weights have it; otherwise empty
-  int stride = 32;                ///< of the model, which the sides of its input are multiples of
-  int64_t boxes = 0;              ///< of the training images; 0: unknown
+  bool new_predictions = false;   ///< the run starts from weights that lack its prediction layers
+  std::string first_convolution;  ///< name of the first convolution, where the weights have it; else empty
+  int stride = 32;                ///< stride of the model; the sides of its input are multiples of it
+  int64_t boxes = 0;              ///< boxes of the training images; 0: unknown
   /// A quarter of the training boxes are smaller than this: √area, as a fraction of the image's. 0: unknown.
   double small_box = 0;
-  /// Multiplications and additions of a forward pass of one image, without the prediction layers, whose width depends
-  /// on the classes. 0: unknown, as yolov4-tiny's at 416 pixels.
+  /// Multiplications and additions of a forward pass of one image, without the prediction layers, whose width
+  /// depends on the classes. 0: unknown, taken to be those of yolov4-tiny at 416 pixels.
   double flops = 0;
   FastPrecision device;
   std::string no_jpeg_decoder = {};  ///< why the device decodes no JPEG files; empty: it does
-  double free_memory = 0;            ///< of this machine, in bytes
-  int processors = 1;                ///< that this rank may use
-  int threads = 1;                   ///< that compute on the CPUs, of all ranks together
-  int ranks = 1, ranks_here = 1;     ///< all, and those of this machine
+  double free_memory = 0;            ///< free memory of this machine, in bytes
+  int processors = 1;                ///< processors that this rank may use
+  int threads = 1;                   ///< threads that compute on the CPUs, of all ranks together
+  int ranks = 1, ranks_here = 1;     ///< number of all ranks, and of those of this machine
   int sharing_cores = 1;             ///< ranks, this one among them, that share `processors`
 };
 

@@ -40,7 +40,7 @@ struct AnchorFit {
   /// four, over all heads and of each.
   double recall = 0;
   std::vector<Head> heads;
-  double mean_iou = 0;  ///< of each box with its best anchor, both centred on the same point
+  double mean_iou = 0;  ///< mean IoU of each box with its best anchor, both centred on the same point
 
   std::string text() const;
 };

@@ -9,11 +9,11 @@ namespace brightnet {
 /// The device of this rank, in words, and what is the same on all ranks.
 struct RankDevice {
   std::string name;
-  FastPrecision fast;  ///< on all ranks' devices
-  int threads = 1;     ///< that compute on the CPUs, of all ranks together
+  FastPrecision fast;  ///< fast precision of all ranks' devices; fp32 where they differ
+  int threads = 1;     ///< threads that compute on the CPUs, of all ranks together
 };
 
-/// `model` is the run's; nullptr where none is trained.
+/// Gathers the facts of a run. `model` is the run's; nullptr where none is trained.
 RunFacts run_facts(const RunConfig& config, const Model* model, const Dataset& training,
                    const RankDevice& device, const Communicator& ranks);
 

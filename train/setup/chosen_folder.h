@@ -33,7 +33,7 @@ class RunPlace {
   RunRequest request_;
   RunFolder folder_ = RunFolder::at("");
   std::filesystem::path kept_;     ///< the folder of another run, which this one's would have been
-  std::unique_ptr<RunLock> lock_;  ///< on rank 0
+  std::unique_ptr<RunLock> lock_;  ///< lock of the run's folder, held on rank 0 only
   bool leads_ = true;
 };
 

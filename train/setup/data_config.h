@@ -13,7 +13,7 @@ namespace brightnet {
 /// The configuration of a run on these data, or of the data alone. Logs what they were recognized as.
 RunConfig data_config(const Configuration& data);
 
-/// Bytes that are not UTF-8 (in file names, for example) are replaced.
+/// An answer of text and JSON. Bytes that are not UTF-8 (in file names, for example) are replaced.
 inline Answer answer_of(std::string text, const nlohmann::json& json) {
   return {std::move(text), json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'};
 }

@@ -67,7 +67,7 @@ std::string listed(const std::vector<std::string>& classes) {
                      classes.size());
 }
 
-/// Those of `classes` that `others` has (`wanted`), or lacks.
+/// The names among `classes` that `others` has (`wanted`), or lacks.
 std::vector<std::string> which(const std::vector<std::string>& classes,
                                const std::vector<std::string>& others, bool wanted) {
   const std::set<std::string> known(others.begin(), others.end());

@@ -16,7 +16,7 @@ size_t peak(const RunConfig& config, const Model& model, Backend& backend) {
   return plan_run(config, model, backend, config.train.micro_batch).memory.peak();
 }
 
-/// What the training images are loaded into.
+/// Bytes of what the training images are loaded into.
 size_t loader_bytes(const RunConfig& config, const Model& model) {
   Loader::Setup setup;
   setup.loader = config.loader;

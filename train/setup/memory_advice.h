@@ -24,8 +24,8 @@ std::vector<std::string> what_fits(const RunConfig& config, const Model& model, 
 /// the device's free memory. `processes` ranks of this machine take as much each.
 void check_memory(const RunConfig& config, const Model& model, Backend& backend, int processes = 1);
 
-/// The same for the parameters, their initial values and what any optimizer keeps of each, before there are any: no
-/// micro-batch and no size makes them fewer.
+/// Throws InputError when the parameters, their gradients, one moment of each and their initial values do not
+/// fit, before there are any: no micro-batch and no size makes them fewer.
 void check_parameter_memory(const Model& model, const ParameterLayout& layout, const Backend& backend);
 
 }  // namespace brightnet

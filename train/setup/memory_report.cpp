@@ -21,7 +21,7 @@ struct MemoryReport {
   NetworkMemory inference;
   ParameterLayout layout;
   int batch;
-  int largest = -1;  ///< −1: not asked for
+  int largest = -1;  ///< largest training batch in `device_memory`; −1: not asked for
   size_t device_memory = 0;
 
   size_t inference_peak() const { return layout.floats() * sizeof(float) + inference.arena(); }

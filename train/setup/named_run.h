@@ -18,7 +18,7 @@ class NamedRun {
       : named_(std::move(named)), needs_validation_(needs_validation) {}
 
   const std::string& config() const { return named_.config; }
-  /// What overrides config(). Throws InputError for data that are not recognized.
+  /// The settings that override config(). Throws InputError for data that are not recognized.
   Overrides overrides() const;
   RunConfig load(bool needs_data = true) const { return load_run_config(config(), overrides(), needs_data); }
   /// Logs what the data set was recognized as.
@@ -36,7 +36,7 @@ class NamedRun {
   mutable bool is_asked_ = false;
 };
 
-/// The same, where `config` may be the data set itself.
+/// The configuration with `config` moved to `data`, where it is a data set itself and no data set is named.
 Configuration with_data_for_config(Configuration named);
 
 /// `place` is what recognize_data() takes, or a run's configuration.

@@ -14,7 +14,7 @@ struct RunEnding {
   std::optional<TrainingImages> training_images = std::nullopt;
 };
 
-/// `best`: of the run's best evaluation.
+/// Gathers what is known of a run that has ended. `best`: the metrics of its best evaluation.
 RunOutcome run_outcome(const Preparation& run, const RunFolder& folder, const Metrics& best,
                        const RunEnding& ending);
 

@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of fewer images one object more or less decides which epoch is the best.
+// With fewer images, one object more or less decides which epoch is the best.
 constexpr size_t fewest_validated = 10;
 
 /// Reports what was ignored in a darknet .cfg, and that the heads are resized without editing filters=.

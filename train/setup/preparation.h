@@ -19,29 +19,29 @@
 
 namespace brightnet {
 
-/// `device` is this rank's, as given. Throws InputError, on all ranks together, for a word that is no device.
+/// The rank's device; `device` returns it as given. Throws InputError, on all ranks, for a word that is none.
 RankDevice common_device(Communicator& ranks, const std::function<std::string()>& device);
 
-/// The same for ranks that a launcher started: each takes its own of several GPUs. Also throws when their number is not
-/// the expected one.
+/// The device of a rank that a launcher started: each takes its own of several GPUs. Also throws when the
+/// number of ranks is not the expected one.
 RankDevice common_device(const Ranks& ranks, const std::string& device);
 
 /// The parts of a run. Every rank reads all of them.
 struct Preparation {
   std::optional<OpenRun> old;
-  bool continues = false;  ///< a run that has been there, also one that begins again
+  bool continues = false;  ///< the run was there before, also if it begins again
   RunConfig config;
   std::unique_ptr<Backend> backend;
   Dataset training, validation;
-  Dataset pictures;  ///< what the training images were cut from, where they were (data.tiles)
+  Dataset pictures;  ///< images that the training images were cut from (data.tiles), if they were
   Model model;
   /// The run's folder has the model as it was read, batch-norm included (train.quantize).
   std::string model_yaml;
   ParameterLayout model_layout;
-  std::unique_ptr<ParameterLayout> layout;  ///< of trained_model(): with a teacher it has adapters as well
-  std::vector<float> initial;               ///< in the order of `layout`
-  std::vector<Choice> choices;              ///< what was automatic
-  AnchorFit anchors;                        ///< of the training split; no heads where it has no boxes
+  std::unique_ptr<ParameterLayout> layout;  ///< layout of trained_model(), which has adapters with a teacher
+  std::vector<float> initial;               ///< initial parameters in the order of `layout`
+  std::vector<Choice> choices;              ///< the automatic values, as they were chosen
+  AnchorFit anchors;                        ///< fit to the training split; no heads where it has no boxes
 
   const Dataset& training_pictures() const { return config.data.tiles ? pictures : training; }
 };
@@ -53,8 +53,8 @@ EngineChoice engine_choice(const TrainOptions& train);
 /// found. Throws InputError and DeviceError.
 Preparation prepare(const RunRequest& request, const RankDevice& device, const Communicator& ranks);
 
-/// Then chooses the micro-batch by the memory that is free now, or checks the one that was given: when everything else
-/// has taken its memory of the device. Throws DeviceError.
+/// Chooses the micro-batch, after prepare(), by the memory that is free now, or checks the one that was
+/// given: when everything else has taken its memory of the device. Throws DeviceError.
 void fit_into_memory(Preparation& run, const Communicator& ranks);
 
 /// Throws a SharedError unless all ranks read the same configuration, data and weights. Sets the micro-batch

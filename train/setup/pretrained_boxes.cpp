@@ -8,7 +8,7 @@
 namespace brightnet {
 namespace {
 
-/// Of each anchor the first channels are x, y, width and height, and then come objectness and the classes.
+/// The channels of an anchor: x, y, width and height first, then objectness, then the classes.
 constexpr size_t box_channels = 4, values_before_classes = 5;
 
 void keep(const PretrainedPrediction& trained, const YoloHead& head, float* weight, size_t inputs,

@@ -14,9 +14,9 @@ namespace brightnet {
 struct PretrainedPrediction {
   std::string layer;
   int classes = 0;
-  std::vector<Anchor> anchors;      ///< that it was trained with
-  float scale_xy = 1;               ///< likewise
-  std::vector<float> weight, bias;  ///< of all its channels; OHWI
+  std::vector<Anchor> anchors;      ///< anchors that the layer was trained with
+  float scale_xy = 1;               ///< scale_xy that the layer was trained with
+  std::vector<float> weight, bias;  ///< weights (OHWI) and biases of all its channels
 };
 
 /// Overwrites the box channels of the model's prediction layers in `values` by those of `predictions`, translated to

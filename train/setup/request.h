@@ -18,7 +18,7 @@ struct RunRequest {
   bool begin_again = false;  ///< the run in `resume`, which ended before its first save
   std::string out;           ///< folder of a new run; empty: runs/NAME
   bool no_graph = false;
-  /// What `config` and `overrides` mean, where they have been read: a .cfg is imported once.
+  /// The meaning of `config` and `overrides`, where they have been read: a .cfg is imported once.
   std::optional<RunConfig> loaded{};
 };
 

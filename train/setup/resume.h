@@ -11,11 +11,11 @@ namespace brightnet {
 
 /// A run that is resumed. It keeps the configuration that it began with.
 struct OpenRun {
-  RunConfig config;  ///< its own, with the command line's overrides
-  /// Whether these give it another length (train.epochs, iterations or minutes).
+  RunConfig config;  ///< the run's own, with the command line's overrides
+  /// Whether the overrides give the run another length (train.epochs, iterations or minutes).
   bool new_length = false;
   RunFolder folder;
-  std::optional<RunConfig> asked;  ///< the one named on the command line, if any
+  std::optional<RunConfig> asked;  ///< the configuration named on the command line, if any
 };
 
 /// A request to resume with the run's folder in it: the named one, otherwise of this configuration's runs,
@@ -27,7 +27,7 @@ RunRequest with_run_found(const RunRequest& request);
 /// The run in the folder of a request that with_run_found() returned. Throws InputError for values that must
 /// not change within a run.
 OpenRun open_old_run(const RunRequest& request);
-/// The same for the configuration of a run that is begun again, with the weights that it starts from.
+/// The configuration of a run that is begun again, with its initial weights. Throws as open_old_run() does.
 RunConfig config_of_begun_run(const RunRequest& request);
 /// Keeps with a new run what config_of_begun_run() needs beside its configuration.
 void write_start(const RunFolder& folder, const TrainOptions& train);

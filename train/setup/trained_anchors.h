@@ -26,7 +26,7 @@ std::vector<PredictionHead> prediction_heads(const Model& model);
 
 /// The anchors of each prediction layer, in the order of the network.
 struct TrainedAnchors {
-  std::vector<std::vector<Anchor>> heads;  ///< empty: not known
+  std::vector<std::vector<Anchor>> heads;  ///< anchors of each layer; empty: not known
   bool logarithmic = true;                 ///< b = anchor · exp(t); false for new_coords
 };
 

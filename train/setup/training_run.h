@@ -17,7 +17,7 @@
 
 namespace brightnet {
 
-/// What the caller of run_training() takes part in.
+/// The part that the caller of run_training() takes in the run.
 struct TrainingHost {
   /// Called once the run has a folder and so a log.
   std::function<void(const std::filesystem::path& folder)> folder_found = [](const auto&) {};
@@ -29,12 +29,12 @@ struct TrainingHost {
 };
 
 struct TrainedRun {
-  /// None: it was over before it began.
+  /// How training ended; none: it was over before it began.
   std::optional<TrainingEnd> end;
   std::filesystem::path folder;
-  std::filesystem::path weights;  ///< those to use; they are missing where the disk was full
+  std::filesystem::path weights;  ///< weights to use; the file is missing where the disk was full
   Progress progress;
-  std::optional<Metrics> best;  ///< of the best evaluation
+  std::optional<Metrics> best;  ///< metrics of the best evaluation
 };
 
 /// Prepares, trains and reports; logs what people want to know. All ranks call it. Throws InputError, also for files
