@@ -20,7 +20,7 @@ struct StepBenchmarkOptions {
   bool steps_only = false;  ///< skip the bare convolutions and the layers, which take memory and time
 };
 
-/// The time of one layer: medians, in seconds for the whole batch.
+/// The time of one layer in seconds for the whole batch: medians, in inference the quickest pass.
 struct LayerBenchmark {
   std::string name, kind;
   Shape output{};
@@ -42,7 +42,7 @@ struct StepBenchmark {
   /// time per step when steps are launched as in training, replayed from a graph without synchronization.
   double step = 0, forward = 0, backward = 0, update = 0;
   double floor = 0;       ///< seconds of all bare convolutions
-  double flops = 0;       ///< multiplications and additions of the step's convolutions, all three passes
+  double flops = 0;       ///< multiplications and additions of the convolutions' passes, two or three each
   size_t peak_bytes = 0;  ///< bytes of device memory that the step needs
   std::vector<LayerBenchmark> layers;
 

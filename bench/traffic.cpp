@@ -88,7 +88,7 @@ double number(std::string_view text, const std::string& whole) {
   if (error == std::errc() && end == text.data() + text.size() && value > 0) return value;
   throw InputError(
       "'" + whole + "' is not a card", "--card",
-      "Known are " + card_names() + "; or write its memory bandwidth in TB/s and its TFLOP/s: 1.5,200");
+      "Known are " + card_names() + "; or write the TB/s of memory and the TFLOP/s that the card reaches: 1.5,200");
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ void add_bench(CLI::App& app, Action& action) {
   command
       ->add_option("--card", options.card,
                    "with --traffic: the ceilings for its time, one of " + card_names() +
-                       ", or TB/s and TFLOP/s: 1.5,200")
+                       ", or the TB/s and TFLOP/s that the card reaches: 1.5,200")
       ->type_name("CARD")
       ->needs(traffic);
   command->add_option("--batch", options.batch, "images per step")->check(at_least(1));

@@ -13,7 +13,7 @@ const char* name_of(ConvolutionPass::Kind kind) {
   return "";
 }
 
-/// Each tensor once: two of input, weights and output are read and the third is written.
+/// Each tensor once. All bytes count as read, the written ones too: only the sums are used.
 Traffic traffic_of(const ConvolutionSpec& spec, const Pointers& pointers) {
   const size_t channels = spec.output.c * sizeof(float);
   size_t bytes = (spec.input.count() + spec.output.count() + spec.weight_count()) * size_of(spec.type);
