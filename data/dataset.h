@@ -33,7 +33,7 @@ struct Annotation {
   float area = 0;          ///< pixels²; COCO's segmentation area where given, else the box's
 };
 
-/// Where in its picture, the whole image file, a tile lies (data/tiles/tiles.h), in pixels as the picture is shown.
+/// The place of a tile in its picture, the whole image file (data/tiles/tiles.h), in pixels as that is shown.
 struct ImageTile {
   int x = 0, y = 0, width = 0, height = 0;
   int picture_width = 0, picture_height = 0;  ///< 0: the image is no tile, but the whole picture

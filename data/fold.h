@@ -6,14 +6,14 @@
 namespace brightnet {
 
 struct Fold {
-  int part = 0;   ///< from 1
-  int count = 0;  ///< 0: no cross-validation
+  int part = 0;   ///< number of the part that is validated, from 1
+  int count = 0;  ///< number of parts; 0: no cross-validation
   explicit operator bool() const { return count > 0; }
   bool operator==(const Fold&) const = default;
 };
 
-/// What validates of a data set without validation images: a tenth of the training images, chosen by content, and at least
-/// one group of them.
+/// The part that validates where a data set has no validation images: a tenth of the training images, chosen
+/// by content, and at least one group of them.
 constexpr Fold validation_fold{1, 10};
 
 /// "2/5": the second of five parts; "" is none. Throws InputError for anything else; `where` is its location.

@@ -15,27 +15,27 @@ struct DataProblem {
     no_images,          ///< a split of which no image can be used
     no_labels,          ///< a split of which no image has a label file
     no_classes,         ///< nothing in the labels names a class, nor does data.classes
-    missing_image,      ///< listed, not on disk
-    too_large_image,    ///< more pixels than data.max_pixels
-    undecodable_image,  ///< no permission, no header, or `data check` could not decode it
-    truncated_image,    ///< decodes in part
-    unknown_ending,     ///< has labels, but not an image's file extension (.gif, .heic)
-    no_label_file,      ///< an image without one
+    missing_image,      ///< an image that is listed and not on disk
+    too_large_image,    ///< an image with more pixels than data.max_pixels
+    undecodable_image,  ///< an image without permission or header, or one that `data check` cannot decode
+    truncated_image,    ///< an image that decodes in part
+    unknown_ending,     ///< a file with labels, but not an image's extension (.gif, .heic)
+    no_label_file,      ///< an image without a label file
     unreadable_labels,  ///< a label file is there and cannot be read
     unused_labels,      ///< yolo, darknet: labels of objects without an image
     shared_labels,      ///< voc: a label file that images of two splits have by their names
-    zero_area_box,      ///< its end is not greater than its start
-    outside_box,        ///< partly or entirely outside its image
+    zero_area_box,      ///< a box whose end is not greater than its start
+    outside_box,        ///< a box partly or entirely outside its image
     unknown_class,      ///< a class name or id that is not in `classes`
     unmapped_class,     ///< a class of the labels that data.target_class_mapping does not name
-    unlisted_class,     ///< one that data.classes does not list, or that data.map leaves out
+    unlisted_class,     ///< a class that data.classes does not list, or that data.map leaves out
     malformed_label,    ///< a line or object that does not parse
     triangle,           ///< yolo, darknet: an ambiguous line of seven numbers
     polygon,            ///< an outline of another shape than a box
     rotated_box,        ///< an outline that is a box at an angle
-    duplicate_box,      ///< the same object twice
-    turned_boxes,       ///< drawn on the image before its EXIF rotation
-    other_size,         ///< the labels state another image size
+    duplicate_box,      ///< a box that is in an image's labels twice
+    turned_boxes,       ///< boxes drawn on the image before its EXIF rotation
+    other_size,         ///< labels that state another image size
   };
   Kind kind;
   std::string where;   ///< "file", "file:line"

@@ -14,7 +14,7 @@ struct DetectReport {
   struct Skipped {
     std::string file, reason;
   };
-  std::vector<Skipped> skipped;  ///< could not be decoded
+  std::vector<Skipped> skipped;  ///< frames that could not be decoded
   StageTimes times;
 };
 

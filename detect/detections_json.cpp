@@ -8,7 +8,7 @@
 namespace brightnet {
 namespace {
 
-/// As darknet prints numbers: "%f".
+/// Rounds to what darknet prints: "%f".
 double six_decimals(double value) {
   return std::round(value * 1e6) / 1e6;
 }

@@ -9,7 +9,7 @@
 namespace brightnet {
 namespace {
 
-/// By the loaders of images, together: the one that the network looks at and those ahead.
+/// Batches that the loaders of images hold together: the one that the network looks at and those ahead.
 constexpr size_t batches_loaded = 3;
 
 }  // namespace

@@ -17,8 +17,8 @@ namespace brightnet {
 struct InferenceSetup {
   Precision precision = Precision::fp32;
   int batch = 1;
-  InputSize size = {};     ///< of the input; 0: the one it was evaluated at
-  bool with_loss = false;  ///< also computes the loss of its predictions, where there is ground truth
+  InputSize size = {};     ///< size of the network's input; 0: the one it was evaluated at
+  bool with_loss = false;  ///< also compute the loss of the predictions, where there is ground truth
   LayerObserver* observer = nullptr;
 };
 
@@ -27,14 +27,14 @@ class InferenceNetwork {
   /// Throws InputError when the plan is larger than the memory.
   InferenceNetwork(TrainedModel trained, Backend& backend, const InferenceSetup& setup);
 
-  /// An exported network.
+  /// Runs an exported network.
   explicit InferenceNetwork(std::unique_ptr<OnnxEngine> exported)
       : trained_(exported->description()), engine_(std::move(exported)) {}
 
   InferenceNetwork(const InferenceNetwork&) = delete;
   InferenceNetwork& operator=(const InferenceNetwork&) = delete;
 
-  /// What computes it: one of our own for inputs of any size of the same batch.
+  /// The engine that computes the network: one of our own for inputs of any size of the same batch.
   InferenceEngine& engine() { return *engine_; }
   /// The network itself, for inputs of size(); not of an exported one.
   Network& network() { return network(size()); }
@@ -61,7 +61,7 @@ class InferenceNetwork {
   TrainedModel trained_;
   DeviceBuffer values_, arena_;
   Parameters parameters_;
-  std::unique_ptr<Network> network_;  ///< none: it is an exported one
+  std::unique_ptr<Network> network_;  ///< null for an exported network
   std::map<InputSize, std::unique_ptr<Network>> others_;
   Network* bound_ = nullptr;
   std::unique_ptr<InferenceEngine> engine_;

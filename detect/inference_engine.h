@@ -15,7 +15,7 @@ class InferenceEngine {
  public:
   virtual ~InferenceEngine() = default;
 
-  /// What it is planned for: images at once, and their inputs.
+  /// The inputs that it is planned for: how many images at once, of which size and with how many channels.
   virtual int batch() const = 0;
   virtual InputSize size() const = 0;
   virtual int channels() const = 0;
@@ -36,7 +36,7 @@ using NetworkOfSize = std::function<Network&(const InputSize&)>;
 
 class NetworkEngine : public InferenceEngine {
  public:
-  /// With `of_size`, inputs may have other sizes than the network's. Both outlive it.
+  /// Runs `network`. With `of_size`, inputs may have other sizes than the network's. Both outlive the engine.
   explicit NetworkEngine(Network& network, NetworkOfSize of_size = {})
       : whole_(network), of_size_(std::move(of_size)) {}
 

@@ -110,8 +110,8 @@ int InputLoader::open(Slot& slot) {
   return static_cast<int>(batch.inputs.size());
 }
 
-/// What the images need together. One without a size is decoded to nothing, or to an image that a letterbox of the
-/// batch's size takes at a smaller scale.
+/// The size that takes all images. One without a size is decoded to nothing, or to an image that a letterbox
+/// of the batch's size takes at a smaller scale.
 InputSize InputLoader::size_of(const std::vector<Input>& inputs) const {
   InputSize size;
   for (const Input& input : inputs) {

@@ -24,7 +24,7 @@ class InputLoader {
     /// Above 0: rectangular batches, of the least size with sides of these multiples that takes all images of a batch
     /// (detect/rect_batches.h). For a letterboxed fit.
     int rect_stride = 0;
-    TileOptions tiles = {};  ///< with a size: each tile of a frame is an input
+    TileOptions tiles = {};  ///< with a size above 0: each tile of a frame is an input
     bool mirrored = false;   ///< left and right are exchanged in the inputs
   };
   /// `source` must outlive the loader and not be used elsewhere.
@@ -33,14 +33,14 @@ class InputLoader {
   /// One input of the network: a frame, or a tile of it.
   struct Input {
     std::shared_ptr<Frame> frame;  ///< shared by its tiles; has a `failure` if it could not be decoded
-    ImageTile part;                ///< what the input shows of the frame; empty after a failure
+    ImageTile part;                ///< the part of the frame that the input shows; empty after a failure
     bool last = true;              ///< the last input of its frame
   };
   struct Batch {
     /// batch × bytes_of_input(). Undefined for frames that failed and after the last input.
     const void* input = nullptr;
-    InputFit fit;               ///< with the size of this batch's inputs
-    std::vector<Input> inputs;  ///< at most Setup::batch
+    InputFit fit;               ///< fit of images into this batch's inputs, with their size
+    std::vector<Input> inputs;  ///< at most Setup::batch inputs
   };
   /// nullptr after the last. Valid until the next call; the caller may move the frames out. Throws what the source throws.
   Batch* next();

@@ -42,7 +42,7 @@ void grow(ScoredBox& box, const ScoredBox& around) {
 /// score alike; an evaluation keeps boxes down to 0.001, some of which are around anything.
 constexpr float min_relative_score = 0.5f;
 
-/// Of boxes, best first.
+/// Merges boxes that come best first.
 std::vector<ScoredBox> merged(const std::vector<ScoredBox>& boxes, const TileOptions& options) {
   std::vector<ScoredBox> kept;
   std::vector<bool> taken(boxes.size(), false);

@@ -11,7 +11,7 @@
 namespace brightnet {
 namespace {
 
-/// A name of published weights, unless there is a file of that name.
+/// Published weights of this name, unless there is a file of that name.
 std::optional<PublishedWeights> published(const std::filesystem::path& weights) {
   std::error_code failed;
   if (std::filesystem::is_regular_file(weights, failed)) return std::nullopt;

@@ -30,22 +30,22 @@ struct PipelineOptions {
   /// Rectangular batches (detect/rect_batches.h), for which images must be letterboxed. Otherwise every batch has the
   /// size of the fit.
   bool rect = false;
-  bool mirrored = false;  ///< the network sees the images mirrored; objects lie as in the images
+  bool mirrored = false;  ///< show the network mirrored images; objects lie as in the images
   /// The views of an evaluation, which merges what is found in each; empty: the images alone.
   std::vector<InferenceView> views = {};
-  TileOptions tiles = {};          ///< with a size: detections in tiles, merged (detect/merge_tiles.h)
-  std::vector<bool> classes = {};  ///< flags the wanted class ids; empty: all
+  TileOptions tiles = {};          ///< with a size above 0: detect in tiles and merge (detect/merge_tiles.h)
+  std::vector<bool> classes = {};  ///< flag of each class id: whether it is wanted; empty: all
 };
 
-/// What the network found in a frame.
+/// The objects that the network found in a frame.
 struct FoundObjects {
   Frame frame;                   ///< a frame with a `failure` has no objects
-  std::vector<ScoredBox> boxes;  ///< in pixels of the frame, clipped to it, best first
+  std::vector<ScoredBox> boxes;  ///< boxes in pixels of the frame, clipped to it, best first
   /// The boxes before they are clipped, including those outside the frame, as in darknet. For a frame in tiles the same as
   /// `boxes`.
   std::vector<ScoredBox> uncut;
   YoloLoss loss;       ///< computed when there is a TruthsOf; the sum over tiles
-  double seconds = 0;  ///< in the network and NMS: its share of its batch, or the sum of its tiles'
+  double seconds = 0;  ///< time in the network and NMS: its share of its batch, or the sum of its tiles'
 };
 
 /// Called with each frame, in the order of the source. It may move the result out. Return false to stop.
@@ -59,7 +59,7 @@ using TruthsOf = std::function<void(const Frame& frame, const ImageTile& part, c
 /// wall-clock time.
 struct StageTimes {
   double decode = 0, prepare = 0, network = 0, nms = 0, output = 0;
-  double clock = 0;  ///< from the first image to the last
+  double clock = 0;  ///< wall-clock time of the runs, including decoding and output
   /// "120.3 images/s; ms an image: decode 1.9, prepare 0.6, network 5.2, NMS 0.1, output 0.9 (2 threads
   /// decode and prepare)".
   std::string text(int64_t images, int workers) const;
@@ -68,8 +68,8 @@ struct StageTimes {
 /// Several pipelines may run at the same time if each has a network of its own.
 class Pipeline {
  public:
-  /// `fit` has the size of the engine's input. With `truths`, the losses are computed, which the engine must be able to.
-  /// It must outlive the pipeline.
+  /// `fit` has the size of the engine's input. With `truths`, the losses are computed, which the engine must
+  /// be able to. The engine must outlive the pipeline.
   Pipeline(InferenceEngine& engine, const InputFit& fit, PipelineOptions options, TruthsOf truths = {});
 
   /// Finds the objects in every frame of the source. Returns false when the sink stopped it. Throws what the source and
@@ -99,7 +99,7 @@ class Pipeline {
   // What was found in the current frame's tiles so far, and how many they are.
   FoundObjects found_;
   int tiles_ = 0;
-  double seconds_an_input_ = 0;  ///< of the current batch
+  double seconds_an_input_ = 0;  ///< seconds of the current batch for each of its inputs
 };
 
 }  // namespace brightnet

@@ -22,7 +22,7 @@ std::vector<InferenceView> augmented_views(const InputSize& size, int stride) {
     const InputSize own(scaled(size.height), scaled(size.width));
     const bool is_known =
         std::any_of(views.begin(), views.end(), [&](const auto& view) { return view.size == own; });
-    if (is_known) continue;  // of a small input
+    if (is_known) continue;  // happens with a small input
     views.push_back({own, false});
     views.push_back({own, true});
   }
@@ -33,9 +33,9 @@ namespace {
 
 /// The boxes of one object: their mean, weighted by their scores.
 struct FusedBox {
-  float score = 0;  // the sum of theirs
+  float score = 0;  // sum of the boxes' scores
   int count = 0, class_id = 0;
-  float x1 = 0, y1 = 0, x2 = 0, y2 = 0;  // sums, weighted
+  float x1 = 0, y1 = 0, x2 = 0, y2 = 0;  // sums, weighted by the scores
 
   void add(const ScoredBox& box) {
     score += box.score;

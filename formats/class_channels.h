@@ -13,20 +13,20 @@ namespace brightnet {
 
 enum class ClassRelation {
   same,
-  /// The same names in another order.
+  /// The names are the same, in another order.
   reordered,
   /// Some names are in both.
   shared,
   /// No name is in both.
   other,
-  /// As many, and the weights have numbers for names, as those imported from darknet without a .names.
+  /// There are as many classes, whose names in the weights are numbers, as darknet's without a .names.
   numbered,
 };
 
 /// The classes of weights compared with those of a data set, by name.
 struct ClassMatch {
   ClassRelation relation = ClassRelation::same;
-  /// For each class of the data set its index in the weights, or −1.
+  /// For each class of the data set, its index in the weights, or −1 where they lack it.
   std::vector<int> source;
 };
 ClassMatch match_classes(const std::vector<std::string>& of_weights, const std::vector<std::string>& of_data);
@@ -38,10 +38,10 @@ std::string describe_other_case(const std::vector<std::string>& of_weights,
 /// The names of the layers that make the heads' predictions.
 std::vector<std::string> prediction_layers(const Model& model);
 
-/// Where each output channel of the prediction layers of `model` is in weights of `theirs`: an anchor's box and
-/// objectness at the same anchor's, a class's by `match`; nowhere when no class is shared, or the head has
-/// another number of anchors there. Throws InputError, naming `file`, when the classes differ and a head does not
-/// read a convolution.
+/// The channel of weights of `theirs` for each output channel of the prediction layers of `model`: an
+/// anchor's box and objectness are at the same anchor's, a class's by `match`; none when no class is shared,
+/// or the head has another number of anchors there. Throws InputError, naming `file`, when the classes differ
+/// and a head does not read a convolution.
 ChannelSources class_channels(const Model& theirs, const Model& model, const ParameterLayout& layout,
                               const ClassMatch& match, const std::string& file);
 

@@ -64,7 +64,7 @@ bool begins_as_safetensors(const fs::path& file) {
   return in.get() == '{' && header_bytes <= fs::file_size(file, error);
 }
 
-/// Of a file without a telling extension.
+/// The extension that a file without a telling one should have, by its contents.
 std::string extension_by_contents(const fs::path& file) {
   std::string bytes(8, '\0');
   open_regular(file).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));

@@ -18,7 +18,7 @@ struct SafetensorsEntry {
   std::string name;
   std::vector<int64_t> shape;
   const float* data = nullptr;
-  bool half = false;  ///< as fp16, rounded to nearest even
+  bool half = false;  ///< write fp16, rounded to nearest even
 };
 
 /// Writes tensors and metadata atomically. Throws InputError when the file cannot be written.
@@ -30,7 +30,7 @@ class SafetensorsReader {
   struct Info {
     std::string type;  ///< "F32", "BF16", …
     std::vector<int64_t> shape;
-    uint64_t begin = 0, end = 0;  ///< bytes, from the start of the data
+    uint64_t begin = 0, end = 0;  ///< place in bytes, from the start of the data
 
     size_t count() const;
   };
@@ -46,7 +46,7 @@ class SafetensorsReader {
 
   /// F32, BF16 or F16 values as fp32. Throws InputError for a missing tensor or another type.
   std::vector<float> read(const std::string& name);
-  /// The same, and the count must be `expected`.
+  /// Reads values as fp32, whose count must be `expected`.
   std::vector<float> read(const std::string& name, size_t expected);
 
   const std::filesystem::path& file() const { return file_; }

@@ -58,7 +58,7 @@ void check_finite(const std::filesystem::path& file, const ParameterLayout& layo
       "again with a smaller optimizer.rate.");
 }
 
-/// By the layers' names.
+/// The quantisation of the layers, by their names.
 nlohmann::json quantization_to_json(const Model& model) {
   nlohmann::json all = nlohmann::json::object();
   for (size_t i = 0; i < model.quantization.size(); ++i) {

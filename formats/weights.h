@@ -18,13 +18,13 @@ namespace brightnet {
 struct TrainedModel {
   Model model;
   std::vector<std::string> classes;
-  InputSize size = 416;                 ///< of the input it was evaluated at
-  bool letterbox = false;               ///< how images were fitted into it
-  Resize resize = Resize::antialiased;  ///< for `detect` and `eval`; darknet's for imported weights
+  InputSize size = 416;                 ///< size of the input that it was evaluated at
+  bool letterbox = false;               ///< whether images are letterboxed into the input or stretched
+  Resize resize = Resize::antialiased;  ///< resize in `detect` and `eval`; darknet's for imported weights
   /// Says where the weights come from: "epoch", "AP", …; for people.
   std::map<std::string, std::string> training;
-  ParameterLayout layout;     ///< of `model`
-  std::vector<float> values;  ///< in the layout's order
+  ParameterLayout layout;     ///< layout of the parameters of `model`
+  std::vector<float> values;  ///< values of the parameters, in the layout's order
 
   InputFit fit() const { return {size, letterbox, resize, model.channels}; }
 };
@@ -43,7 +43,7 @@ std::filesystem::path weights_of_run(const std::filesystem::path& given);
 /// Reads a weights file. Throws InputError when it is not one of brightnet's, and as load_weights() does.
 TrainedModel load_trained_model(const std::filesystem::path& file);
 
-/// The same without the values and their layout; none for a safetensors file that another program wrote.
+/// Reads a weights file except its values and layout; none for a safetensors file of another program.
 std::optional<TrainedModel> describe_weights(const std::filesystem::path& file);
 
 /// The values of every parameter of `layout`. Throws InputError when one is missing, has another shape or is
@@ -54,10 +54,10 @@ std::vector<float> load_weights(const std::filesystem::path& file, const Paramet
 /// keeps its value (formats/class_channels.h).
 using ChannelSources = std::map<std::string, std::vector<int>>;
 
-/// What load_matching_weights() did.
+/// The result of load_matching_weights().
 struct MatchReport {
-  std::vector<std::string> taken;    ///< parameters that were overwritten by the file's values, or in part
-  std::vector<std::string> summed;   ///< those of them that are sums over RGB channels
+  std::vector<std::string> taken;    ///< parameters that the file's values overwrote, all or in part
+  std::vector<std::string> summed;   ///< the parameters in `taken` that are sums over RGB channels
   std::vector<std::string> left;     ///< parameters that keep their value: "name (why)"
   std::vector<std::string> ignored;  ///< tensors of the file that the model does not have
 };

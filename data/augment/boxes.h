@@ -25,13 +25,13 @@ constexpr float smallest_box_side = 2.0f;
 void place_boxes(const std::vector<Annotation>& annotations, const Placement& placement,
                  const InputPart& part, const InputSize& size, float min_visible, std::vector<Truth>& truths);
 
-/// The same for the whole input, without a least visible area.
+/// Appends the visible part of each annotation in the whole input, however little of its area that is.
 void place_boxes(const std::vector<Annotation>& annotations, const Placement& placement,
                  const InputSize& size, std::vector<Truth>& truths);
 
-/// The same for a map that may turn and distort. The box of `rule`, which is larger than the object unless
-/// the object has the rule's shape, is cut to what the object's four corners leave visible; min_visible is
-/// relative to the area between the corners.
+/// Appends the visible parts for a map that may turn and distort. The box of `rule`, which is larger than the
+/// object unless the object has the rule's shape, is cut to what the object's four corners leave visible;
+/// min_visible is relative to the area between the corners.
 void place_boxes(const std::vector<Annotation>& annotations, const Homography& map, WarpedBoxes rule,
                  const InputPart& part, const InputSize& size, float min_visible, std::vector<Truth>& truths);
 

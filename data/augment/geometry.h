@@ -17,8 +17,8 @@ struct GeometryDraw {
   int quarter_turns = 0;                      ///< clockwise, 0 … 3
   float angle = 0, shear_x = 0, shear_y = 0;  ///< degrees
   float gain = 1;
-  float translate_x = 0, translate_y = 0;      ///< fractions of the input
-  float perspective_x = 0, perspective_y = 0;  ///< as in AugmentOptions
+  float translate_x = 0, translate_y = 0;      ///< shift, fractions of the input
+  float perspective_x = 0, perspective_y = 0;  ///< strength, in the unit of AugmentOptions::perspective
 };
 
 /// Whether draw_geometry() can draw anything but the default.

@@ -26,8 +26,8 @@ cv::Rect mosaic_quadrant(int index, cv::Point centre, const InputSize& size);
 Placement move_to_quadrant(Placement placement, int image_width, int image_height, int index,
                            cv::Point centre, const InputSize& size);
 
-/// The same for a map that may turn or distort. An image that stands askew may leave the crop's inner corner
-/// empty. The first point of the image on the way from there to the middle of the crop then replaces it.
+/// Moves an image whose map may turn or distort it. One that stands askew may leave the crop's inner corner
+/// empty: the image's first point on the way from there to the middle of the crop then replaces it.
 Homography move_to_quadrant(const Homography& map, int image_width, int image_height, int index,
                             cv::Point centre, const InputSize& size);
 

@@ -10,7 +10,7 @@ struct ValueRange {
   float low = 0, high = 0;
 };
 
-/// What of an object gives the box around it once it is turned or distorted.
+/// The shape that is assumed in an object's box; once it is turned or distorted, the new box is around it.
 enum class WarpedBoxes : uint8_t {
   ellipse,  ///< the ellipse in the box: exact for round objects, and tighter for most others
   corners   ///< the box's corners: exact for objects that fill their boxes, too large for all others
@@ -37,27 +37,27 @@ struct AugmentOptions {
 
   // data/augment/geometry.h
   float vertical_flip = 0, quarter_turns = 0;  ///< probabilities
-  float rotate = 0, shear = 0;                 ///< ± degrees
-  float scale = 0;                             ///< a factor in 1 ± this
-  float translate = 0;                         ///< ± a fraction of the input's side
-  float perspective = 0;                       ///< ± this, as Ultralytics at 640 pixels
+  float rotate = 0, shear = 0;                 ///< angles of up to ± this many degrees
+  float scale = 0;                             ///< factor drawn in 1 ± this
+  float translate = 0;                         ///< shift of up to ± this fraction of the input's side
+  float perspective = 0;                       ///< distortion of up to ± this, as Ultralytics at 640 pixels
   WarpedBoxes warped_boxes = WarpedBoxes::ellipse;
 
   // data/augment/pixels.h
   float blur = 0, noise = 0, grey = 0;  ///< probabilities
-  ValueRange blur_sigma{0.5f, 1.5f};    ///< pixels of the input
+  ValueRange blur_sigma{0.5f, 1.5f};    ///< standard deviation, pixels of the input
   float blur_background = 0;            ///< probability among images that `blur` leaves
   ValueRange blur_background_sigma{2.0f, 3.0f};
-  ValueRange noise_sigma{2.0f, 10.0f};  ///< standard deviation, of 255
+  ValueRange noise_sigma{2.0f, 10.0f};  ///< standard deviation, of values up to 255
 
   // data/augment/cover.h, data/loader/sample.h, data/loader/paste.h
   float cutout = 0, cutmix = 0, copy_paste = 0;                  ///< probabilities
-  int cutout_count = 4, copy_paste_count = 3;                    ///< from 1 to this many
+  int cutout_count = 4, copy_paste_count = 3;                    ///< the number is drawn from 1 to this
   ValueRange cutout_size{0.05f, 0.2f}, cutmix_size{0.3f, 0.6f};  ///< sides, as fractions of the input's
   float cutout_covered = 0.6f;      ///< a box is dropped when more than this fraction of it is covered
   float copy_paste_overlap = 0.1f;  ///< most overlap with another box, as a fraction of the smaller
 
-  /// mosaic_off, and a tenth where it was not chosen.
+  /// The last fraction of the run, trained on whole images: mosaic_off, or 0.1 where it was not chosen.
   float whole_images() const { return mosaic_off.value_or(0.1f); }
 
   void fields(Fields& f);

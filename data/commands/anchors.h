@@ -16,7 +16,7 @@ namespace brightnet {
 struct AnchorOptions {
   int count = 9;
   InputSize size = 416;    ///< the network's input, in pixels: the unit of the anchors
-  bool letterbox = false;  ///< as in `augment:`; otherwise images are stretched to the input
+  bool letterbox = false;  ///< keep the aspect ratio, as `augment.letterbox`; else images are stretched
   uint64_t seed = 0;
   int restarts = 10;           ///< k-means finds a local optimum; the best of these runs is returned
   size_t most_boxes = 200000;  ///< a larger data set (COCO has 860,000) is sampled evenly
@@ -36,7 +36,7 @@ struct AnchorResult {
 
   /// "[[10, 14], [23, 27]]", as the model's YAML wants them.
   std::string list() const;
-  /// How well they fit the boxes, in a line.
+  /// How well the anchors fit the boxes, in a line.
   std::string fit() const;
   /// The anchors as the model's YAML wants them, and how well they fit.
   std::string text() const;

@@ -80,7 +80,7 @@ std::vector<std::string> without_objects(const Dataset& dataset) {
   return names;
 }
 
-/// What is well-formed and yet worth knowing.
+/// Remarks on what is well-formed and yet worth knowing.
 std::string remarks(const CheckReport::SplitReport& split) {
   constexpr size_t named = 3;
   std::string out;

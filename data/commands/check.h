@@ -19,13 +19,13 @@ struct CheckReport {
     size_t images = 0;      ///< number of images that can be used
     size_t background = 0;  ///< number of these without an object
     size_t boxes = 0;
-    size_t crowds = 0;  ///< of these
-    /// Images that have the same bytes as an earlier one, and that one.
+    size_t crowds = 0;  ///< number of the boxes that are crowds
+    /// Images that have the same bytes as an earlier image of the split, each with that one.
     std::vector<std::pair<std::filesystem::path, std::filesystem::path>> copies = {};
     std::vector<DataProblem> problems;
   };
   std::vector<std::string> classes;
-  std::vector<std::string> classes_without_objects;  ///< in train: each is an output that learns nothing
+  std::vector<std::string> classes_without_objects;  ///< have no object in train: their outputs learn nothing
   std::vector<SplitReport> splits;
   std::vector<SharedImage> shared;  ///< images of several splits: a measured accuracy means nothing
 

@@ -126,8 +126,8 @@ std::unique_ptr<LabelWriter> label_writer(const ConvertOptions& options, Split s
 
 struct WrittenLabels {
   const char* whose;
-  bool crowds;      ///< they have them
-  bool names_file;  ///< the classes' names are in data.yaml
+  bool crowds;      ///< whether the labels can have crowds
+  bool names_file;  ///< whether the classes' names are in data.yaml
 };
 constexpr WrittenLabels labels_of(WrittenFormat format) {
   switch (format) {
@@ -137,7 +137,7 @@ constexpr WrittenLabels labels_of(WrittenFormat format) {
   return {};
 }
 
-/// Without a `path`: all places are below the folder of the YAML, which may be moved as a whole.
+/// Writes data.yaml without a `path`: all places are below its folder, which may be moved as a whole.
 void write_data_yaml(const std::vector<std::string>& classes, const std::vector<Split>& splits,
                      const fs::path& folder, std::string_view above) {
   YAML::Emitter yaml;

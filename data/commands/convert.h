@@ -38,13 +38,13 @@ std::string convert_split(const Dataset& dataset, Split split, const ConvertOpti
 /// An image's labels in YOLO's format, a line an object, without crowds.
 std::string yolo_labels(const ImageRecord& image);
 
-/// What YOLO's or COCO's labels cannot represent of a split, a line each; or nothing.
+/// Returns what YOLO's or COCO's labels cannot represent of a split, a line for each kind, or an empty text.
 std::string what_is_lost(const Dataset& dataset, WrittenFormat format);
 
 /// Writes YOLO's data.yaml with the splits and the names of the classes. COCO's JSON names them itself.
 void write_names(const std::vector<std::string>& classes, const std::vector<Split>& splits,
                  const ConvertOptions& options);
-/// The same for images in FOLDER/SPLIT.
+/// Writes data.yaml with the splits and the names of the classes, for images in FOLDER/SPLIT.
 void write_names_of_shards(const std::vector<std::string>& classes, const std::vector<Split>& splits,
                            const std::filesystem::path& folder);
 

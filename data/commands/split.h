@@ -25,7 +25,7 @@ struct SplitReport {
   /// The files of each group of several images that are kept together, largest first.
   std::vector<std::vector<std::string>> groups;
   std::string problems;  ///< the data set's problems, from summarize()
-  DataOptions data;      ///< what was read, with the written files as its splits and all classes listed
+  DataOptions data;      ///< the options as given, with the written files as splits and all classes listed
 
   /// A table and what was kept together.
   std::string text() const;

@@ -29,7 +29,7 @@ class Canvas {
   /// top of everything else.
   void text(const std::string& words, cv::Point2d at, double height, const cv::Scalar& color,
             Align align = Align::left, bool bold = false);
-  /// The same, rotated to read upward; `align` applies along the vertical.
+  /// Draws one line of UTF-8 text, rotated to read upward; `align` applies along the vertical.
   void text_upward(const std::string& words, cv::Point2d at, double height, const cv::Scalar& color,
                    Align align = Align::center, bool bold = false);
   static double text_width(const std::string& words, double height, bool bold = false);

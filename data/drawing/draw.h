@@ -26,8 +26,8 @@ struct DrawnBox {
 
 /// How boxes are drawn.
 struct BoxStyle {
-  int line_width = 0;  ///< in pixels; 0: by the size of the image
-  bool labels = true;  ///< tags with the name and the score
+  int line_width = 0;  ///< width of a box's lines in pixels; 0: by the size of the image
+  bool labels = true;  ///< draw tags with the name and the score
 };
 
 /// Draws boxes on an 8-bit RGB image, later ones on top, as far as they are on it. Lines and letters scale with the
@@ -41,7 +41,7 @@ void draw_boxes(cv::Mat& rgb, std::span<const DrawnBox> boxes, const BoxStyle& s
 /// Draws boxes with "name 0.87" tags, by rising score, so that better ones are on top.
 void draw_detections(cv::Mat& rgb, std::span<const ScoredBox> boxes, const std::vector<std::string>& names,
                      const BoxStyle& style = {});
-/// The same for labels, without scores; boxes relative to the image.
+/// Draws labels, whose boxes are relative to the image, with the names of their classes.
 void draw_truths(cv::Mat& rgb, std::span<const Truth> truths, const std::vector<std::string>& names);
 
 /// Returns the picture with a line of words above it.
@@ -53,7 +53,7 @@ cv::Mat tile(const std::vector<cv::Mat>& images, int longer_side = 2000);
 /// Writes an RGB image atomically, in the format of the file extension. Throws InputError when it cannot be
 /// written or the extension is unknown.
 void write_image(const std::filesystem::path& file, const cv::Mat& rgb);
-/// The same for one of thousands, which is not flushed to the disk (write_unflushed()).
+/// write_image() for one of thousands of files, which is not flushed to the disk (write_unflushed()).
 void write_image_unflushed(const std::filesystem::path& file, const cv::Mat& rgb);
 
 }  // namespace brightnet

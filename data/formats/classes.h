@@ -35,7 +35,7 @@ class ChosenClasses {
   bool is_list_;         ///< data.classes
   bool is_declared_;
   std::map<std::string, std::string> map_;
-  std::vector<std::string> chosen_;  ///< before they become one
+  std::vector<std::string> chosen_;  ///< the chosen classes before data.single_class joins them
   std::vector<std::string> names_;
 };
 

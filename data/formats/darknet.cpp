@@ -78,7 +78,7 @@ class ObjData {
     return fs::exists(path, failed) ? path : fs::path();
   }
 
-  /// The same. Throws InputError when the key or the file is not there.
+  /// The file that a key names. Throws InputError when the key or the file is not there.
   fs::path file_of(const std::string& key, const DataOptions& options) const {
     const Setting* setting = find(key);
     if (!setting) {

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// That are numbered because nobody has named them: a list of more would take memory and time.
+// The most classes that get numbers because nobody has named them: a list of more would take memory and time.
 constexpr int most_classes = 100'000;
 
 YamlValue child(const YamlValue& root, const char* key) {

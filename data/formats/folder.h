@@ -8,7 +8,7 @@
 namespace brightnet {
 
 struct FolderFiles {
-  std::vector<std::filesystem::path> images;  ///< by extension; sorted by path
+  std::vector<std::filesystem::path> images;  ///< files with an image's extension; sorted by path
   std::vector<std::filesystem::path> others;  ///< all other files; sorted by path
 };
 

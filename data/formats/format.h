@@ -23,7 +23,7 @@ struct DataPart {
 };
 
 struct DatasetFormat {
-  std::string name;  ///< as in data.format
+  std::string name;  ///< the format's name, as data.format has it
   /// Opens one split: finds its images and the names of the classes. Throws InputError when there is nothing
   /// to read, or at a problem that stops the log.
   std::unique_ptr<LabelSource> (*open)(const DataOptions& options, Split split, ProblemLog& log);
@@ -38,17 +38,17 @@ struct DatasetFormat {
   /// absolute path, is of this format, fills in the root and the splits that are there, and returns what it is,
   /// such as "a Pascal VOC folder". Otherwise returns "".
   std::string (*recognize)(const std::filesystem::path& place, DataOptions& options) = nullptr;
-  /// What recognize() looks for: "a folder with Annotations/ and JPEGImages/".
+  /// The layout that recognize() looks for: "a folder with Annotations/ and JPEGImages/".
   std::string recognized_by;
 };
 
 /// All formats; the first is the default.
 const std::vector<DatasetFormat>& dataset_formats();
 
-/// Their names, in the same order.
+/// The names of dataset_formats(), in the same order.
 std::vector<std::string> dataset_format_names();
 
-/// Their names in a sentence: "yolo, voc or coco".
+/// The names of dataset_formats() in a sentence: "yolo, voc or coco".
 std::string dataset_formats_listed();
 
 /// The images of a folder, whose labels are not read. None of dataset_formats(): nothing is trained on it.

@@ -16,12 +16,12 @@
 
 namespace brightnet {
 
-using ParsedJson = nlohmann::json;  ///< what was read; what is written keeps its order (Json, core/json.h)
+using ParsedJson = nlohmann::json;  ///< JSON that was read; written JSON keeps its order (Json, core/json.h)
 
 /// Throws InputError, with file and line, for what is not JSON. `keep`: which of the events become part of the document.
 ParsedJson read_json(const std::filesystem::path& file, const ParsedJson::parser_callback_t& keep);
 
-/// The document without the members named in `skip`.
+/// Reads a JSON file without the members named in `skip`.
 ParsedJson read_json(const std::filesystem::path& file, const std::set<std::string>& skip = {});
 
 /// An image's labels, an object with the array `list`. Null, and the log has why, where the file is broken or another.
@@ -36,7 +36,7 @@ std::string json_text(const ParsedJson& object, const char* key);
 /// A member, or an empty one where it is missing or this is no object.
 const ParsedJson& json_member(const ParsedJson& object, const char* key);
 
-/// What data.train, data.val and data.test name in formats with one JSON file a split.
+/// What data.train, data.val and data.test name in a format with one JSON file for each split.
 constexpr const char* annotations_file = "the JSON file of the annotations";
 
 /// A width and a height in pixels; empty where no image could have them.

@@ -77,10 +77,10 @@ bool has_labels(const LabelFile& labels, LabelledImage& image, ProblemLog& log) 
 
 namespace {
 
-/// Of a polygon without a point that repeats the first. Fractions of an image's sides do as well as pixels: a rectangle
-/// at an angle is a parallelogram in them.
+/// The outline of a polygon without a point that repeats the first. Fractions of an image's sides do as well
+/// as pixels: a rectangle at an angle is a parallelogram in them.
 Outline outline_of(std::span<const cv::Point2d> points, const LabelledBox& box) {
-  constexpr double rounding = 1e-3;  // of the box
+  constexpr double rounding = 1e-3;  // as a fraction of the box's sides
   if (points.size() != 4) return Outline::polygon;
   const double x = rounding * (box.x2 - box.x1), y = rounding * (box.y2 - box.y1);
   const auto on_corner = [&](const cv::Point2d& p) {

@@ -25,14 +25,14 @@ enum class Outline : uint8_t { box, rotated_box, polygon };
 /// if LabelledImage::relative.
 struct LabelledBox {
   double x1 = 0, y1 = 0, x2 = 0, y2 = 0;
-  std::string class_name;  ///< as labelled
+  std::string class_name;  ///< name of the class, as it is labelled
   bool crowd = false;
   bool difficult = false;
   /// Left out without a message unless data.classes or data.target_class_mapping names its class.
   bool only_if_named = false;
-  bool empty = false;              ///< written with an end that is not greater than its start
+  bool empty = false;              ///< whether an end was written that is not greater than its start
   std::optional<double> area;      ///< COCO's area, if it is given
-  Outline outline = Outline::box;  ///< what else than its box is lost
+  Outline outline = Outline::box;  ///< the outline in the labels; only the box around it is kept
   std::string where;               ///< "file:line"
 
   /// Sets the corners, and whether it is empty.
@@ -43,9 +43,9 @@ struct LabelledBox {
   void rotate(double degrees);
 };
 
-/// Where an image's labels are.
+/// The place of an image's labels.
 struct LabelFile {
-  std::filesystem::path path;  ///< where the labels are; if not found, the first place searched
+  std::filesystem::path path;  ///< file with the labels; if not found, the first place searched
   bool found = false;
   std::string unreadable;  ///< why the file cannot be read; empty when it can
 };
@@ -58,7 +58,7 @@ struct LabelledImage {
   std::filesystem::path file;
   std::string listed;  ///< ImageRecord::listed
   std::optional<int64_t> id;
-  std::string missing_labels;  ///< where its label file was searched; empty when it was found
+  std::string missing_labels;  ///< place where its label file was searched; empty: it was found
   cv::Size declared;           ///< the image size stated in the labels; empty when there is none
   bool relative = false;       ///< the boxes are fractions of the image's sides
   std::vector<LabelledBox> boxes;
@@ -107,7 +107,7 @@ class LabelSource {
 /// Labels in one file an image, which is read when they are asked for.
 class LabelsBesideImages : public LabelSource {
  public:
-  /// Where an image's labels are.
+  /// Finds the place of an image's labels.
   using Find = std::function<LabelFile(const std::filesystem::path& image)>;
   /// Adds what a readable file says of an image. Thread-safe.
   using Read =

@@ -18,11 +18,11 @@ std::string split_path(const DataOptions& options, Split split);
 /// Throws InputError when the path named by the split's key does not exist.
 void check_exists(const std::filesystem::path& place, Split split);
 
-/// What the split's key names, below the first of the folders where it exists. Throws InputError
+/// The place that the split's key names, below the first of the folders where it exists. Throws InputError
 /// when it is at none of them, and when the key names a list of places.
 std::filesystem::path split_place(const DataOptions& options, Split split,
                                   const std::vector<std::filesystem::path>& folders);
-/// The same for formats that take a list of places.
+/// The places that the split's key names, for formats that take a list, each found as by split_place().
 std::vector<std::filesystem::path> split_places(const DataOptions& options, Split split,
                                                 const std::vector<std::filesystem::path>& folders);
 

@@ -153,7 +153,7 @@ void check_not_empty(Dataset& dataset, const DataOptions& options, Split split, 
   problems.insert(problems.end(), log.problems().begin(), log.problems().end());
 }
 
-/// Of all that is labelled nothing may be left for training.
+/// Logs a problem where, of all that is labelled, nothing is left for training.
 void check_any_chosen(Dataset& dataset, const DataOptions& options, bool lenient) {
   const auto empty = [](const ImageRecord& image) { return image.annotations.empty(); };
   if (!std::all_of(dataset.images.begin(), dataset.images.end(), empty)) return;

@@ -27,21 +27,21 @@ struct DataOptions {
   std::string train;       ///< a list file, image folder, COCO JSON, …, by format
   std::string val;
   std::string test;                  ///< never seen by a training; for `eval --split test`
-  std::vector<std::string> classes;  ///< those to train on; empty: all of the data set
-  std::vector<std::string> names;    ///< text labels: of their ids; empty: the data set's own, else `classes`
+  std::vector<std::string> classes;  ///< classes to train on; empty: all of the data set
+  std::vector<std::string> names;    ///< names of ids in text labels; empty: the data set's, else `classes`
   /// The shape of the key points behind each box in YOLO's labels, {17, 3}; empty: the data set's own.
   std::vector<int> kpt_shape;
-  /// From the classes in the labels to those that are trained on; "": left out. Others stay as they are.
+  /// Renames classes of the labels for training; "": left out. Classes that it does not name stay.
   std::map<std::string, std::string> map;
-  /// The same as TAO has it: case does not matter, and others are left out.
+  /// TAO's key for `map`: case does not matter, and classes that it does not name are left out.
   std::map<std::string, std::string> target_class_mapping;
   bool single_class = false;  ///< all classes become one
   Fold fold;           ///< divides train and val anew (data/split/fold.h); none: they are used as they are
   float fraction = 1;  ///< share of the training images that is trained on (train/setup/data_sets.h)
-  bool include_difficult_in_training = true;  ///< those marked difficult (voc) or occluded (kitti)
+  bool include_difficult_in_training = true;  ///< objects marked difficult (voc) or occluded (kitti)
   /// Training images are cut into tiles, and detections in tiles merged for an evaluation.
   TileOptions tiles;
-  uint64_t max_pixels = usual_max_pixels;  ///< of an image; a larger one is skipped
+  uint64_t max_pixels = usual_max_pixels;  ///< pixels of an image above which it is skipped
   void fields(Fields& f);
 
   /// `train`, `val` or `test`.

@@ -12,8 +12,8 @@ namespace brightnet {
 struct RecognizedData {
   DataOptions options;  ///< paths are absolute, or relative to an absolute root
   std::string what;     ///< "an Ultralytics data.yaml"
-  std::string place;    ///< as it was given
-  std::string remark;   ///< what else is worth saying; may be empty
+  std::string place;    ///< place of the data set, as it was given
+  std::string remark;   ///< remark for the user; may be empty
 
   /// Whether it has training images and no validation images, which must be taken from them then.
   bool undivided() const;

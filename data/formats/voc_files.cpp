@@ -228,7 +228,7 @@ VocEntry* taker_of(const fs::path& xml, const std::vector<VocEntry*>& named, con
 void match_by_filename(std::vector<VocEntry>& entries, bool all, const DataOptions& options, Split split,
                        ProblemLog& log) {
   std::unordered_map<std::string, std::vector<VocEntry*>>
-      lacking;  // by file name, and by it without extension
+      lacking;  // entries without an XML, by file name with and without extension
   for (VocEntry& entry : entries) {
     if (entry.image.empty() || voc_labels(entry, options.root).found) continue;
     lacking[entry.image.filename().string()].push_back(&entry);

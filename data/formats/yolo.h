@@ -23,11 +23,11 @@ std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, 
 /// them by name; where it has none of them, or begins with all of them, its names replace them in their order.
 ClassNames names_of_ids(const DataOptions& options, const ClassNames& own);
 
-/// The same labels for images listed elsewhere.
+/// Opens text labels of the same layout for images that are listed elsewhere.
 std::unique_ptr<LabelSource> open_text_labels(std::vector<std::filesystem::path> images, ClassNames classes);
 
-/// Where an image's labels are looked for first: the last folder called images or JPEGImages replaced by
-/// labels. Empty when there is no such folder.
+/// The place where an image's labels are looked for first: the last folder called images or JPEGImages
+/// replaced by labels. Empty when there is no such folder.
 std::filesystem::path parallel_label(const std::filesystem::path& image);
 
 /// The images of a folder, or those that a list file names. Labels without images, and files with

@@ -11,14 +11,14 @@ namespace brightnet {
 
 struct YoloNames {
   ClassNames classes;  ///< the same in all splits, in the order of train's
-  /// By the folder of images, where the ids there are not those of `classes`.
+  /// The names of the ids by the folder of images, for folders whose ids are not those of `classes`.
   std::map<std::filesystem::path, ClassNames> of_folder = {};
 
   /// The names of the ids in an image's labels.
   const ClassNames& of(const std::filesystem::path& image) const;
 };
 
-/// Those of a split with these images. Throws InputError where they are not known.
+/// Finds the names of the ids for a split with these images. Throws InputError where they are not known.
 YoloNames find_yolo_names(const DataOptions& options, Split split,
                           const std::vector<std::filesystem::path>& images);
 

@@ -10,7 +10,7 @@ namespace brightnet {
 /// Changes `count` pixels in place, given as planar channels with values in [0, 255].
 void change_color(float* red, float* green, float* blue, int count, const ColorChange& change);
 
-/// The same for grey pixels, which have neither hue nor saturation.
+/// Changes `count` grey pixels in place, which have neither hue nor saturation.
 void change_exposure(float* grey, int count, const ColorChange& change);
 
 /// Rounds planar pixels, as change_color() leaves them, to 8-bit RGB.

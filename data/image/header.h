@@ -13,12 +13,12 @@ enum class ImageFormat { jpeg, png, webp, bmp, other };
 ImageFormat image_format(std::span<const uint8_t> bytes);
 
 struct ImageHeader {
-  int width = 0, height = 0;  ///< as stored, before the EXIF rotation
-  int orientation = 1;        ///< EXIF 2.3, tag 0x0112: 1 upright … 8
-  /// Of a JPEG: 8 bits, baseline or progressive, Huffman-coded, grey or YCbCr with its chroma in full or half the
-  /// resolution: what every decoder reads.
+  int width = 0, height = 0;  ///< size in pixels as stored, before the EXIF rotation
+  int orientation = 1;        ///< EXIF 2.3, tag 0x0112, from 1 (upright) to 8
+  /// Whether it is a JPEG that every decoder reads: 8 bits, baseline or progressive, Huffman-coded, grey or
+  /// YCbCr with its chroma in full or half the resolution.
   bool usual_jpeg = false;
-  bool grey = false;  ///< of such a JPEG
+  bool grey = false;  ///< whether a JPEG has one component
   /// True when the orientation swaps width and height.
   bool transposed() const { return orientation >= 5; }
 };

@@ -119,8 +119,8 @@ struct Decoding {
   cv::Rect window;  // requested part; empty: everything
   int channels = 3;
   cv::Rect decoded;                // the part decoded: at least the window, horizontally in whole blocks
-  cv::Mat image;                   // of `decoded`
-  std::vector<uint8_t> cmyk, rgb;  // a row
+  cv::Mat image;                   // pixels of `decoded`
+  std::vector<uint8_t> cmyk, rgb;  // one row of pixels
 };
 
 void store_cmyk(Decoding& to, int row) {

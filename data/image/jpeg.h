@@ -14,7 +14,7 @@ struct JpegResult {
   enum class State {
     whole,      ///< every pixel was decoded
     damaged,    ///< the data ends early or is corrupt: some pixels are invalid
-    unreadable  ///< not a JPEG that libjpeg knows; `image` is empty
+    unreadable  ///< no JPEG that libjpeg can read; `image` is empty
   };
   State state = State::unreadable;
   std::string message;  ///< libjpeg's message when the state is not whole

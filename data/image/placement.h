@@ -51,7 +51,7 @@ struct InputFit {
   int channels = 3;  ///< 3: RGB; 1: grey
 };
 
-/// The same by the rules of `fit.resize`: brightnet's own or darknet's.
+/// The placement outside training by the rules of `fit.resize`: brightnet's own or darknet's.
 Placement place(int image_width, int image_height, const InputFit& fit);
 
 }  // namespace brightnet

@@ -23,8 +23,8 @@ constexpr uint64_t usual_max_pixels = 200'000'000, any_pixels = std::numeric_lim
 /// nullopt when it is not an image, or would have to be decoded and has more than `max_pixels`.
 std::optional<cv::Size> image_size(const std::filesystem::path& file, uint64_t max_pixels = any_pixels);
 
-/// The same with the EXIF orientation (1 upright … 8) that led to it; 1 for formats other than JPEG,
-/// PNG, WebP.
+/// An image's size after EXIF rotation, and the EXIF orientation (1 upright … 8) that led to it; 1 for
+/// formats other than JPEG, PNG, WebP.
 struct ImageInfo {
   cv::Size shown;
   int orientation = 1;

@@ -65,7 +65,7 @@ void blend_columns(const float* row, const ResizeFilter::Taps& columns, float* r
   }
 }
 
-// The same for grey rows, which have one channel.
+// Blends the columns of one grey row, which has one channel.
 template <int fixed_taps>
 void blend_grey_columns(const float* row, const ResizeFilter::Taps& columns, float* grey) {
   const int taps = fixed_taps ? fixed_taps : columns.count;

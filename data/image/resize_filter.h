@@ -19,7 +19,7 @@ namespace brightnet {
 struct ImageView {
   const uint8_t* pixels = nullptr;               ///< the window's upper left pixel
   size_t stride = 0;                             ///< bytes from row to row
-  int width = 0, height = 0;                     ///< of the whole image
+  int width = 0, height = 0;                     ///< size of the whole image in pixels
   int left = 0, top = 0, right = 0, bottom = 0;  ///< the window, inside the image
   int channels = 3;                              ///< 3: RGB; 1: grey
 };

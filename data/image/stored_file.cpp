@@ -25,12 +25,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t most_header_bytes = uint64_t{1} << 20;  // of a long name or of pax records
+constexpr uint64_t most_header_bytes = uint64_t{1} << 20;  // limit for a long name or pax records
 
 /// What tells that a file is still the same.
 struct Stamp {
   uint64_t size = 0;
-  int64_t seconds = 0, nanoseconds = 0;  ///< of its last change
+  int64_t seconds = 0, nanoseconds = 0;  ///< time of its last change
   bool operator==(const Stamp&) const = default;
 };
 
@@ -80,7 +80,7 @@ class TarHeader {
   bool is_empty() const {
     return std::all_of(bytes_.begin(), bytes_.end(), [](uint8_t byte) { return byte == 0; });
   }
-  /// Of all bytes, those of the sum itself taken as blanks.
+  /// Whether the header's checksum is right: the sum of all bytes, its own taken as blanks.
   bool has_its_sum() const {
     uint64_t sum = 0;
     for (size_t i = 0; i < tar_block; ++i) sum += i >= 148 && i < 156 ? ' ' : bytes_[i];
@@ -269,7 +269,7 @@ class TarList {
 /// has few, those that were used last.
 class Archives {
  public:
-  /// As the archive is now, for whoever opens a data set.
+  /// The list of an archive as it is at the moment, for whoever opens a data set.
   std::shared_ptr<const TarList> list_again(const fs::path& archive) {
     const std::lock_guard lock(mutex_);
     auto& list = lists_[archive.native()];
@@ -277,7 +277,7 @@ class Archives {
     return list;
   }
 
-  /// As it was when it was listed.
+  /// The list of an archive as it was when it was listed.
   std::shared_ptr<const TarList> list(const fs::path& archive) {
     const std::lock_guard lock(mutex_);
     auto& list = lists_[archive.native()];

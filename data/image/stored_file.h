@@ -16,8 +16,8 @@ constexpr uint64_t tar_block = 512;  ///< headers and contents of a tar archive 
 
 /// A regular file in an archive.
 struct TarMember {
-  std::string name;           ///< its path in the archive: a.jpg, also of one that was packed as ./a.jpg
-  uint64_t at = 0, size = 0;  ///< where its bytes begin in the archive, and how many they are
+  std::string name;           ///< path in the archive: a.jpg, also of one that was packed as ./a.jpg
+  uint64_t at = 0, size = 0;  ///< place of its first byte in the archive, and number of bytes
 };
 
 /// The regular files in a tar archive and the hard links to them, in its order: POSIX's ustar and pax, and GNU's long
@@ -39,11 +39,11 @@ bool is_stored(const std::filesystem::path& file);
 /// The size of a regular file or of a member; none when there is no such file.
 std::optional<uint64_t> stored_size(const std::filesystem::path& file);
 
-/// As a limit of bytes: all of them.
+/// The limit of bytes with which read_stored() reads a file to its end.
 constexpr uint64_t whole_file = std::numeric_limits<uint64_t>::max();
 
-/// At most `limit` bytes from the byte `from` on; fewer at the end, none when it cannot be read. Thread-safe. Throws
-/// InputError when the archive has been replaced since its members were listed.
+/// Reads at most `limit` bytes from the byte `from` on; fewer at the end, none when the file cannot be read.
+/// Thread-safe. Throws InputError when the archive has been replaced since its members were listed.
 std::vector<uint8_t> read_stored(const std::filesystem::path& file, uint64_t from, uint64_t limit);
 
 }  // namespace brightnet

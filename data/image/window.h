@@ -13,14 +13,14 @@ namespace brightnet {
 /// How a device decodes the file of an image.
 struct DeviceDecoding {
   JpegDecoder* decoder = nullptr;  ///< none: the CPU decodes it
-  /// That all of the file's data have been read once, by the CPU: a device may show what is damaged as grey, and say nothing.
+  /// Whether the CPU has read all of the file once: a device may show what is damaged as grey without a word.
   std::atomic<bool>* whole = nullptr;
 };
 
 struct ImageWindow {
   cv::Mat pixels;    ///< 8-bit RGB or grey
-  cv::Size size;     ///< of the whole image as decoded
-  cv::Point corner;  ///< of `pixels` in it
+  cv::Size size;     ///< size of the whole image as decoded
+  cv::Point corner;  ///< upper left corner of `pixels` in the whole image
 };
 
 /// The whole pixels, at least one, that a part of an image of this size touches: `needed` is in fractions of its width and

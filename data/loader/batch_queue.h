@@ -26,7 +26,7 @@ class BatchQueue {
     std::function<void(int slot, int item, int worker)> make;
   };
 
-  /// With 0 workers next() makes each batch itself, as worker 0.
+  /// Starts the workers. Without any (0), next() makes each batch itself, as worker 0.
   BatchQueue(Work work, int slots, int workers);
   /// Waits for the items in progress and drops the rest.
   ~BatchQueue();

@@ -12,14 +12,14 @@
 namespace brightnet {
 
 struct LoaderBenchmarkOptions {
-  AugmentOptions augment;  ///< as in training, mosaic included
+  AugmentOptions augment;  ///< options as in training, mosaic included
   InputSize size = 416;
   int channels = 3;
   int batch = 16;
   int workers = 1;
-  double seconds = 3;              ///< for each measurement
-  int images = 512;                ///< maximum, evenly spread over the data set, so that they fit in memory
-  JpegDecoder* decoder = nullptr;  ///< a device's, to be measured too
+  double seconds = 3;              ///< length of each measurement
+  int images = 512;                ///< maximum of images, evenly spread over the data set, to fit in memory
+  JpegDecoder* decoder = nullptr;  ///< the decoder of a device, to be measured too; nullptr: none
 };
 
 /// A rate per wall-clock second and per second of the process's CPU time (user and system).
@@ -28,12 +28,12 @@ struct Rate {
   double per_cpu_second = 0;  ///< CPU time: the throughput of one core
 };
 
-/// What is left to the loader where a GPU paints the samples (loader.paint).
+/// The speed of the loader's own part where a GPU paints the samples (loader.paint).
 struct PictureBenchmark {
-  Rate cached, uncached;  ///< as below
-  double bytes = 0;       ///< of a sample that cross the bus, on average
+  Rate cached, uncached;  ///< rates of samples, as in LoaderBenchmark
+  double bytes = 0;       ///< bytes of a sample that cross the bus, on average
   double painted = 0;  ///< fraction of samples that the CPU paints nevertheless: their images are too large
-  std::optional<Rate> decoded;  ///< as `uncached`, where a device decodes as well
+  std::optional<Rate> decoded;  ///< rate as `uncached`, where a device decodes as well
 };
 
 struct LoaderBenchmark {

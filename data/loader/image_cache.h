@@ -17,9 +17,10 @@
 
 namespace brightnet {
 
-/// At least the part `needed` of an image, or of the tile that it is, in fractions of its width and height.
-/// `at_least`: an image that still has this size at 1/2, 1/4 or 1/8 is decoded at that scale (read_image()), a tile at
-/// its own. Throws InputError for a file that was deleted, damaged or resized since the data set was read.
+/// Reads at least the part `needed` of an image, or of the tile that it is, in fractions of its sides.
+/// `at_least`: an image that still has this size at 1/2, 1/4 or 1/8 is decoded at that scale (read_image()),
+/// a tile at its own. Throws InputError for a file that was deleted, damaged or resized since the data set
+/// was read.
 ImageWindow read_record(const ImageRecord& record, cv::Size at_least, const cv::Rect2d& needed, int channels,
                         const DeviceDecoding& device = {});
 

@@ -110,7 +110,7 @@ ImageRuns runs_of(const Dataset& dataset, const LoaderOptions& options) {
   ImageRuns runs;
   runs.buffer = static_cast<uint32_t>(options.shuffle_buffer);
   bool any = false;
-  std::string prefix;  // of the run's paths: "a/b.tar/", or nothing
+  std::string prefix;  // beginning of the run's paths: "a/b.tar/", or nothing
   for (size_t i = 0; i < dataset.images.size(); ++i) {
     const std::string& file = dataset.images[i].file.native();
     if (!prefix.empty() && file.starts_with(prefix)) continue;
@@ -283,7 +283,7 @@ class Loader::Implementation {
   RunEnd end_;  // changed while no batch is being opened
   const uint64_t first_step_;
   std::vector<std::unique_ptr<SampleMaker>> makers_;  // one for each worker
-  Slot* current_ = nullptr;                           // the consumer's
+  Slot* current_ = nullptr;                           // slot of the batch that the consumer has
   std::unique_ptr<BatchQueue> queue_;                 // last: its threads end before what they use
 };
 

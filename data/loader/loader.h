@@ -20,7 +20,7 @@
 
 namespace brightnet {
 
-/// What does a part of the loader's work.
+/// The device that does a part of the loader's work.
 enum class LoaderDevice : uint8_t {
   automatic,  ///< a GPU that trains, if it can do all of it; else the CPU
   cpu,
@@ -55,15 +55,15 @@ struct LoaderOptions {
 /// A batch ready for the network: pixels as u8, NHWC, RGB or grey, and the objects in each image.
 struct Batch {
   uint8_t* pixels = nullptr;  ///< batch × height × width × channels, in a buffer of the loader's
-  Pictures pictures = {};     ///< or what a device paints them from, in such a buffer; `pixels` is null then
-  int painted = 0;  ///< of such pictures, those that the CPU painted: their images are too many bytes
+  Pictures pictures = {};  ///< what a device paints the pixels from, in such a buffer; `pixels` is null then
+  int painted = 0;         ///< number of `pictures` that the CPU painted: their images are too many bytes
   int count = 0, height = 0, width = 0, channels = 3;
   std::vector<std::vector<Truth>> truths;  ///< one list an image; boxes relative to height and width
   int real = 0;                            ///< images that are not padding of an uneven tail
   uint64_t epoch = 0, step = 0;            ///< position in the run: resume starts here
 };
 
-/// Where buffers come from, so that a CUDA build can hand out pinned memory.
+/// The source of the batches' memory, so that a CUDA build can hand out pinned memory.
 struct BufferSource {
   std::function<void*(size_t)> allocate;
   std::function<void(void*)> release;
@@ -71,8 +71,8 @@ struct BufferSource {
   static BufferSource host();
 };
 
-/// Where a run ends and where its last part, without mosaic and mixup, begins: in batches of this rank, counted
-/// from the start of the run's first epoch.
+/// The end of a run and the beginning of its last part, without mosaic and mixup, in batches of this rank,
+/// counted from the start of the run's first epoch.
 struct RunEnd {
   uint64_t batches = 0, plain_from = 0;
   /// The batch at which each of the loader's sizes but the first begins. Empty: the sizes are drawn at random.
@@ -99,7 +99,7 @@ class Loader {
     int size_every = 10;                ///< batches between changes of size
     uint64_t seed = 0;
     uint64_t epochs = 1;
-    /// Without a value the run ends after `epochs`, and the last augment.mosaic_off of its batches are plain.
+    /// End of the run. None: after `epochs`; the last augment.mosaic_off of its batches are plain.
     std::optional<RunEnd> end;
     uint64_t steps_per_epoch = 0;  ///< 0: ceil(images / (batch × ranks))
     uint64_t start_epoch = 0, start_step = 0;

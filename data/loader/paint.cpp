@@ -158,7 +158,7 @@ SampledImage Painter::read(const PlacedImage& placed) {
   return read;
 }
 
-/// Exactly what is needed, whatever is cached: how much a sample reads does not depend on that.
+/// Reads exactly what is needed, whatever is cached: how much a sample reads does not depend on that.
 ImageWindow Painter::read_window(int image, const cv::Rect2d& needed) {
   ImageWindow read = cache_.get(image, needed);
   const cv::Rect there(read.corner, read.pixels.size());

@@ -24,11 +24,11 @@ void fill(const PixelBlock& out);
 /// An image as a part of an input shows it: what of it is read, and how that is resampled.
 struct SampledImage {
   Sampling sampling = Sampling::straight;
-  cv::Size target;  ///< what is resized to: the part, with its sides exchanged, or the image that is warped
+  cv::Size target;  ///< size after the resize: the part's, its sides exchanged if turned, or the warp's input
   cv::Rect shown;   ///< the target's pixels that show the image
-  Region region;    ///< what they show, in pixels of the decoded image
+  Region region;    ///< the part of the decoded image that `shown` shows, in its pixels
   Homography to_image;  ///< warping: the part's pixels to those of the decoded image, or of the target
-  cv::Rect2d bounds;    ///< what of that is shown
+  cv::Rect2d bounds;    ///< warping: the image's rectangle, in the same pixels
   ImageWindow window;   ///< the part of the decoded image that is read for this; empty where none is shown
 
   size_t window_bytes() const { return window.pixels.total() * window.pixels.elemSize(); }

@@ -24,7 +24,7 @@ class PictureBlock {
   /// Adds the one stroke of a picture whose pixels, of this size, the caller paints.
   PixelBlock add_painted(int picture, const InputSize& size, int channels);
 
-  /// What was added since begin().
+  /// The pictures with everything added since begin().
   Pictures pictures() const { return {memory_, layout_.pixels_at() + used_, layout_}; }
 
  private:
@@ -32,7 +32,7 @@ class PictureBlock {
 
   std::byte* memory_ = nullptr;
   PictureLayout layout_;
-  std::atomic<size_t> used_ = 0;  // of the images' pixels
+  std::atomic<size_t> used_ = 0;  // bytes of the images' pixels so far
 };
 
 }  // namespace brightnet

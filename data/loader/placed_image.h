@@ -16,16 +16,16 @@ namespace brightnet {
 struct PlacedImage {
   static constexpr int none = -1;
 
-  int image = none;     ///< none: fill_value
-  Homography map = {};  ///< to the input
-  cv::Rect part = {};  ///< of the input, which the image is painted for, with borders where it does not reach
-  cv::Rect seen = {};  ///< what the sample shows of that
+  int image = none;     ///< index in the data set; none: fill_value is painted
+  Homography map = {};  ///< map from the image to the input
+  cv::Rect part = {};   ///< part of the input that it is painted for, with borders where it does not reach
+  cv::Rect seen = {};   ///< the part of `part` that the sample shows
   ColorChange color = {};
   PixelDraw pixels = {};
-  std::vector<cv::Rect> objects = {};  ///< which a blur of the background leaves sharp, relative to `part`
+  std::vector<cv::Rect> objects = {};  ///< places in `part` that a blur of the background leaves sharp
   Blend blend = Blend::replace;
-  cv::Rect2f box = {};  ///< of Blend::soft
-  float edge = 1;       ///< how far around the box the image fades
+  cv::Rect2f box = {};  ///< the object's box in the input, for Blend::soft
+  float edge = 1;       ///< pixels around the box over which the image fades
 
   /// How much the object in the box counts at a pixel of the input.
   float share(int x, int y) const {

@@ -23,7 +23,7 @@ namespace brightnet {
 /// Identifies a sample: (seed, epoch, position) determine its random streams, the only randomness.
 struct SampleName {
   uint64_t seed = 0, epoch = 0, position = 0;
-  int image = 0;  ///< its first image; the others of a mosaic or mixup are drawn
+  int image = 0;  ///< index of its first image; the others of a mosaic or mixup are drawn
   /// One whole image as an evaluation sees it but for its colours and turns: without mosaic, mixup, cutmix and
   /// copy_paste, and without jitter, resize, scale and translate.
   bool plain = false;
@@ -41,8 +41,8 @@ class SampleMaker {
 
   /// Fills height × width × channels pixels and the objects in them.
   void make(const SampleName& name, const InputSize& size, uint8_t* pixels, std::vector<Truth>& truths);
-  /// The same for a device that paints the pixels itself: picture number `picture` of the block. Where its images are more
-  /// bytes than there is room for, or than cross the bus in reason, it is painted here, and false is returned.
+  /// Makes picture number `picture` of the block, for a device to paint. Returns false where its images are
+  /// more bytes than there is room for, or than cross the bus in reason: it is then painted here.
   bool make(const SampleName& name, const InputSize& size, PictureBlock& block, int picture,
             std::vector<Truth>& truths);
 

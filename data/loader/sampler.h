@@ -23,7 +23,7 @@ struct SamplePosition {
   bool real = true;  ///< false: padding of an uneven tail
   /// Images that are read at about the same time, for those that a sample is made of beside its own. Empty: any will do.
   std::span<const uint32_t> nearby = {};
-  std::shared_ptr<const std::vector<uint32_t>> order = {};  ///< holds `nearby`
+  std::shared_ptr<const std::vector<uint32_t>> order = {};  ///< owner of the memory of `nearby`
 };
 
 /// Images that are read in sequence, since they lie in archives.

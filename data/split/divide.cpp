@@ -94,7 +94,7 @@ class Divider {
     std::vector<double> wanted = missing(members);
     double images = 0;
     for (const Member& member : free) images += member.group->images;
-    const double boxes = total(free) / images;  // mean of an image
+    const double boxes = total(free) / images;  // mean number in an image
     for (size_t s = 0; s < shares_.size(); ++s) {
       const double wanted_images = shares_[s] * images + missing_images(s);
       wanted[s] += std::clamp(wanted_images - wanted[s] / boxes, -0.5, 0.5) * boxes;

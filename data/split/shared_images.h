@@ -12,7 +12,7 @@
 
 namespace brightnet {
 
-/// What two images have in common.
+/// The kind of likeness of two images: the same file, the same bytes, or a similar look.
 enum class Sameness : uint8_t { file, bytes, look };
 
 constexpr std::string_view enum_name(Sameness sameness) {
@@ -34,7 +34,7 @@ struct SplitContents {
 struct SharedImage {
   Split split;
   std::filesystem::path file;
-  Split other_split;  ///< an earlier one
+  Split other_split;  ///< the earlier split that has the image too
   std::filesystem::path other;
   Sameness sameness;
   int bits = 0;  ///< how many bits of the perceptual hashes differ

@@ -102,8 +102,8 @@ void write_split(const SynthOptions& options, Split split, int count, const fs::
   if (failure) std::rethrow_exception(failure);
 }
 
-/// Without a root, so that the places start in the YAML's own folder: a copy of the data set is read as it is, not as the
-/// one that it was copied from.
+/// The YAML of the data set, without a root, so that the places start in its own folder: a copy of the data
+/// set is read as it is, not as the one that it was copied from.
 std::string description(const SynthOptions& options) {
   std::ostringstream text;
   text << signature << ": seed " << options.seed << ", " << options.train_images << " + "

@@ -14,7 +14,7 @@
 
 namespace brightnet {
 
-/// What becomes of boxes that neighbouring tiles have of one object (detect/merge_tiles.h).
+/// What is done with several boxes of one object from neighbouring tiles (detect/merge_tiles.h).
 enum class TileMerge : uint8_t {
   nmm,  ///< non-maximum merging: one box around all of them, with the best score
   nms,  ///< non-maximum suppression: the box with the best score
@@ -40,13 +40,13 @@ constexpr std::string_view enum_name(TileMatch match) {
   return {};
 }
 
-/// The `data.tiles:` section, and what `--tiles` says.
+/// The `data.tiles:` section, and the value of `--tiles`.
 struct TileOptions {
   int size = 0;              ///< side of a tile, in pixels of the picture; 0: pictures are not cut
   float overlap = 0.2f;      ///< overlap of neighbouring tiles, as a fraction of their side
   float min_visible = 0.2f;  ///< training: a tile leaves a box out if it has less than this share of its area
   float empty = 1.0f;        ///< training: the share of the tiles without an object that is trained on
-  bool whole = true;         ///< the whole picture as well, for objects larger than a tile
+  bool whole = true;         ///< use the whole picture as well, for objects larger than a tile
   TileMerge merge = TileMerge::nmm;
   TileMatch match = TileMatch::ios;
   float threshold = 0.5f;  ///< boxes that match by at least this much are merged

@@ -44,7 +44,7 @@ Curve trace_curve(std::span<const MatchRecord> sorted, int64_t truths, Classify&
   return curve;
 }
 
-/// For trace_curve(): by default at IoU 0.5, for objects of all sizes.
+/// 1: right, −1: wrong, 0: not counted; for trace_curve(). By default at IoU 0.5, for objects of all sizes.
 int coco_verdict(const MatchRecord& record, uint64_t bit = coco_bit(area_all, 0),
                  int max_detections = coco_max_detections) {
   if (record.rank >= max_detections || (record.ignored & bit)) return 0;
@@ -195,7 +195,7 @@ OperatingPoint best_mean_f1(std::span<const SortedClass> classes) {
 
   OperatingPoint best;
   const auto number = static_cast<double>(counts.size());
-  double sum = 0;  // of the classes' F1
+  double sum = 0;  // sum of the classes' F1
   for (size_t i = 0; i < all.size(); ++i) {
     Counts& own = counts[all[i].of_class];
     sum -= own.f1();

@@ -15,12 +15,12 @@ inline constexpr double no_truths = -1;
 /// A curve over the 101 recall levels 0, 0.01, …, 1: the best precision at that recall or a higher one.
 using PrecisionCurve = std::array<double, 101>;
 
-/// One class's metrics (metrics.h); no_truths without ground truth.
+/// The metrics of one class (Metrics); no_truths without ground truth.
 struct ClassScores {
   std::array<double, coco_areas> AP, AR;  ///< means over the IoU thresholds, by object size
   double AP50 = no_truths, AP75 = no_truths;
   double AR1 = no_truths, AR10 = no_truths;
-  PrecisionCurve curve{};  ///< at IoU 0.5
+  PrecisionCurve curve{};  ///< precision over recall at IoU 0.5
   double voc_AP50 = no_truths, voc_AP50_11point = no_truths;
 };
 
@@ -45,7 +45,7 @@ struct ScoreCurves {
   double f1(int point) const;
 };
 
-/// All zero without ground truth.
+/// Computes the curves of one class; all zero without ground truth.
 ScoreCurves over_scores(std::span<const MatchRecord> sorted, int64_t truths);
 
 /// One class's records, by descending score, and its number of ground-truth objects.
@@ -54,8 +54,9 @@ struct SortedClass {
   int64_t truths = 0;
 };
 /// The one score threshold for all classes at which the mean of their F1 is highest, and the means of their
-/// precision, recall and F1 there. It is a multiple of 0.001, so that three digits say what was used. Classes without
-/// ground truth do not count; one without detections above the threshold has a precision of 0. All zero as above.
+/// precision, recall and F1 there. It is a multiple of 0.001, so that three digits say what was used. Classes
+/// without ground truth do not count; one without detections above the threshold has a precision of 0. All
+/// zero without true positives.
 OperatingPoint best_mean_f1(std::span<const SortedClass> classes);
 
 }  // namespace brightnet

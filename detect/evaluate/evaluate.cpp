@@ -22,7 +22,7 @@ struct RankImages {
   InferenceEngine& engine;
   const Dataset& dataset;
   RankPart part;
-  std::vector<YoloLoss>* losses;  ///< of the part's images in their order; null: not computed
+  std::vector<YoloLoss>* losses;  ///< losses of the part's images, in their order; null: not computed
 
   bool detect_once(std::vector<int> images, const InputFit& fit, const PipelineOptions& options,
                    const DetectionSink& sink, bool with_losses) const {

@@ -30,9 +30,9 @@ struct ClassMetrics {
   double AP = no_truths, AP50 = no_truths;
   double voc_AP50 = no_truths;
   int64_t truths = 0;      ///< ground-truth objects, without crowds
-  OperatingPoint best;     ///< where F1 is best, and the score threshold that reaches it
-  PrecisionCurve curve{};  ///< at IoU 0.5; all zero without truths
-  ScoreCurves by_score{};  ///< the same
+  OperatingPoint best;     ///< point of the highest F1, and the score threshold that reaches it
+  PrecisionCurve curve{};  ///< precision over recall at IoU 0.5; all zero without truths
+  ScoreCurves by_score{};  ///< precision and recall by score threshold at IoU 0.5; all zero without truths
 };
 
 /// An image, and its detections of at least the confidence that the confusion matrix counts by.
@@ -48,11 +48,11 @@ inline constexpr size_t pictured_images = 32;
 /// All in [0, 1], or no_truths. AP, AR …: names and definitions are COCO's (cocodataset.org/#detection-eval).
 struct Metrics {
   double AP = no_truths;    ///< mean over classes and IoU 0.50:0.05:0.95, 100 detections per image and class
-  double AP50 = no_truths;  ///< at IoU 0.50
+  double AP50 = no_truths;  ///< AP at IoU 0.50 alone
   double AP75 = no_truths;
   double APs = no_truths, APm = no_truths, APl = no_truths;  ///< objects of area ≤ 32², 32²…96², ≥ 96² pixels
-  double AR1 = no_truths, AR10 = no_truths;                  ///< mean recall with 1 and 10 detections
-  double AR = no_truths;                                     ///< with 100
+  double AR1 = no_truths, AR10 = no_truths;  ///< mean recall with 1 and 10 detections an image
+  double AR = no_truths;                     ///< mean recall with 100 detections an image
   double ARs = no_truths, ARm = no_truths, ARl = no_truths;
   double voc_AP50 = no_truths;          ///< VOC 2010 and later: exact area under the curve
   double voc_AP50_11point = no_truths;  ///< VOC 2007: eleven recall levels
@@ -97,7 +97,7 @@ class DetectionEvaluator {
     TruthCounts truths;
   };
 
-  /// Kept whole, since the confidence at which they are judged is known only when all have been seen.
+  /// An image's boxes, all kept: the confidence at which they are judged is known only after the last image.
   struct Image {
     std::vector<ScoredBox> boxes;
     std::vector<Annotation> truths;

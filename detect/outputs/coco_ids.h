@@ -23,23 +23,23 @@ class CocoIds {
   /// categories by theirs. Throws InputError when the file is not COCO's, or lacks one of the classes.
   CocoIds(const std::filesystem::path& annotations, const std::vector<std::string>& class_names);
 
-  /// `place`: of the frame among what the source hands out, from 1. Throws InputError for an image that the
-  /// annotations do not have, and for one of which they do not say which of several it is.
+  /// The id of an image. `place`: its number among what the source hands out, from 1. Throws InputError for
+  /// an image that the annotations do not have, and for one of which they do not say which of several it is.
   int64_t image(const Frame& frame, int64_t place) const;
   int64_t category(int class_id) const { return categories_[class_id]; }
 
  private:
   struct AnnotatedImage {
-    std::filesystem::path file_name;  // as the annotations have it
+    std::filesystem::path file_name;  // name or path of the image as the annotations have it
     int64_t id = 0;
   };
 
   /// Throws InputError unless one of them fits this file better than the others.
   int64_t best_fit(const std::vector<AnnotatedImage>& images, const std::string& file) const;
 
-  std::filesystem::path annotations_;                             // empty: none
-  std::map<std::string, int64_t> images_;                         // without annotations: by the file's path
-  std::map<std::string, std::vector<AnnotatedImage>> annotated_;  // by the file's name without its folders
+  std::filesystem::path annotations_;      // empty: none
+  std::map<std::string, int64_t> images_;  // ids without annotations, by the file's path
+  std::map<std::string, std::vector<AnnotatedImage>> annotated_;  // images by the file's name without folders
   std::vector<int64_t> categories_;
 };
 

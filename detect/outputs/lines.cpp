@@ -20,7 +20,7 @@ class LineOutput : public DetectionOutput {
   }
 
  private:
-  /// In the order of the classes; the scores of each, best first.
+  /// The objects in words, in the order of the classes; if wanted with the scores of each, best first.
   std::string objects(const std::vector<ScoredBox>& boxes) const {
     std::map<int, std::vector<float>> scores_of;
     for (const ScoredBox& box : boxes) scores_of[box.class_id].push_back(box.score);

@@ -89,7 +89,7 @@ class PictureOutput : public DetectionOutput {
  private:
   static constexpr const char* video_ending = ".mp4";
 
-  /// With the image's own ending where pictures of that kind can be written.
+  /// The picture's name, with the image's own ending where pictures of that kind can be written.
   static std::string picture_name(const Frame& frame) {
     const std::string ending = lower_case(fs::path(frame.file).extension().string());
     const bool writable = ending == ".jpg" || ending == ".jpeg" || ending == ".png" || ending == ".bmp";

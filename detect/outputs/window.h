@@ -17,7 +17,7 @@ class Window {
   bool show(const cv::Mat& rgb, bool still);
 
  private:
-  // Those of OpenCV's C interface.
+  // Functions of OpenCV's C interface.
   void (*show_image_)(const char* window, const void* image) = nullptr;
   int (*wait_key_)(int milliseconds) = nullptr;
 };

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* unfinished = "-";
 
-/// Of the file's content: times of change do not survive copying.
+/// The hash of the file's content: times of change do not survive copying.
 std::string hash_of(const fs::path& file) {
   std::ifstream in = open_regular(file);
   if (!in) return "unreadable";

@@ -42,9 +42,9 @@ class WrittenFiles {
   std::string option_, command_;
   std::filesystem::path list_;
   std::map<std::string, std::string> written_;  ///< name → hash of the content
-  std::set<std::string> ours_;                  ///< of them, those found to be as they were written
-  std::set<std::string> now_;                   ///< written by this object
-  bool was_empty_ = true;                       ///< nothing was there that could be replaced
+  std::set<std::string> ours_;                  ///< may be replaced: found unchanged, or put on the list
+  std::set<std::string> now_;                   ///< files that this object wrote
+  bool was_empty_ = true;                       ///< whether there was nothing that could be replaced
 };
 
 }  // namespace brightnet

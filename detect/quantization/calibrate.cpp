@@ -22,10 +22,10 @@ std::span<const float> values_of(const Tensor& tensor) {
 
 /// Which convolutions are quantised, and which ranges they need.
 struct Parts {
-  std::vector<int> ranges;                ///< shared_ranges()
-  std::vector<bool> convolutions;         ///< of each layer: quantised
-  std::set<int> needed;                   ///< of `ranges`: a quantised convolution reads it
-  std::vector<std::vector<int>> readers;  ///< of each layer's output: those that are quantised
+  std::vector<int> ranges;                ///< range of the image and of each layer's output: shared_ranges()
+  std::vector<bool> convolutions;         ///< whether each layer is quantised
+  std::set<int> needed;                   ///< ranges that a quantised convolution reads
+  std::vector<std::vector<int>> readers;  ///< quantised convolutions that read each layer's output
   bool with_image = false;                ///< the image shares a range with what layers compute
 
   explicit Parts(const Model& model)
@@ -88,9 +88,9 @@ class ValueObserver : public LayerObserver {
   Pass pass_ = Pass::extremes;
 
  public:
-  std::vector<Histogram> outputs;  ///< by the place in `ranges`
-  std::vector<Histogram> before;   ///< by layer
-  std::vector<InputMeans> means;   ///< by the convolution that reads the input
+  std::vector<Histogram> outputs;  ///< values of the outputs, by range
+  std::vector<Histogram> before;   ///< values before the activation, by layer
+  std::vector<InputMeans> means;   ///< means of the inputs, by the convolution that reads them
 };
 
 /// Rounds what has one range.
@@ -108,7 +108,7 @@ class RoundingObserver : public LayerObserver {
   }
 
  private:
-  /// Of values that are moved, all but the image's were rounded where they came from.
+  /// Whether a layer moves values that were rounded where they came from: all but the image's.
   static bool was_rounded(const LayerDescription& layer) {
     return moves_values(layer) &&
            std::find(layer.inputs.begin(), layer.inputs.end(), network_input) == layer.inputs.end();

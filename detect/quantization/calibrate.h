@@ -21,18 +21,18 @@ class CalibrationInputs {
   CalibrationInputs(const Dataset& images, int count, const InputFit& fit, int workers);
 
   int count() const { return static_cast<int>(inputs_.size()); }
-  /// What the network sees of one of them, from 0 to 1.
+  /// The values of input number `input` as the network sees them, from 0 to 1.
   std::vector<float> values(int input) const;
-  /// Infers one of them.
+  /// Runs the network on input number `input`.
   void infer(Network& network, int input) const;
 
  private:
-  bool has_values_;  ///< in place of pixels
+  bool has_values_;  ///< whether the inputs are floats (darknet's resize) in place of 8-bit pixels
   std::vector<std::vector<std::byte>> inputs_;
 };
 
 struct CalibrationOptions {
-  /// Images of the inputs by which the methods are compared.
+  /// The number of inputs by which the methods are compared.
   int compared = 8;
   /// Zero points of 128, for runtimes that know signed values without one (TensorRT).
   bool symmetric = false;
@@ -46,7 +46,7 @@ struct RangeChoice {
   std::vector<std::string> layers;  ///< convolutions whose outputs have it
   CalibrationMethod method = CalibrationMethod::min_max;
   QuantizedRange range;
-  double error = 0, error_of_min_max = 0;  ///< of the heads' logits, see calibrate()
+  double error = 0, error_of_min_max = 0;  ///< change of the heads' logits, as calibrate() measures it
 };
 
 struct Calibration {

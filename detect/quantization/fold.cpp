@@ -74,7 +74,7 @@ class LayerWeights {
   void of_output(size_t channel, F&& f) const {
     for (size_t i = 0; i < filter_; ++i) f(values_[channel * filter_ + i]);
   }
-  /// Of those that read an input channel.
+  /// Calls f(weight) for all weights that read an input channel.
   template <typename F>
   void of_input(size_t channel, F&& f) const {
     const size_t outputs = conv_.filters / conv_.groups, group = channel / inputs_;

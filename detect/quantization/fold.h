@@ -7,7 +7,7 @@
 
 namespace brightnet {
 
-/// The same network without batch-norm: each convolution has a bias.
+/// Returns the same network without batch-norm: each convolution has a bias.
 TrainedModel without_batch_norm(const TrainedModel& trained, Backend& backend);
 
 /// Cross-layer equalisation (Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization and Bias Correction",
@@ -24,7 +24,7 @@ std::vector<float> weight_scales(const TrainedModel& trained, int layer, float i
 /// The mean value that each weight of a convolution is multiplied by, over images and output pixels; padding counts as 0.
 class InputMeans {
  public:
-  /// Of one more batch of inputs.
+  /// Adds one more batch of the inputs of the convolution.
   void add(const ConvAttributes& conv, const Tensor& x);
   double of(int row, int column, size_t channel) const {
     return sums_[(row * kernel_ + column) * channels_ + channel] / outputs_;

@@ -10,9 +10,9 @@ class Histogram {
  public:
   static constexpr int bins = 4096;
 
-  /// First of all values: their least and greatest, and 0, which every range contains.
+  /// The first pass over all values: it finds their least and greatest, and 0, which every range contains.
   void widen(std::span<const float> values);
-  /// Then the same values are counted.
+  /// The second pass, over the same values: it counts them.
   void add(std::span<const float> values);
 
   float least() const { return least_; }

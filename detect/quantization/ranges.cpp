@@ -12,7 +12,7 @@ namespace {
 constexpr int bounds = 96;
 constexpr float least_bound = 1.0f / 16;
 
-constexpr double left_out = 1e-4;  ///< by the percentile, at each end
+constexpr double left_out = 1e-4;  ///< share of the values that the percentile leaves out at each end
 
 /// Calls f with a bound on the magnitudes, from all values down.
 template <typename F>
@@ -57,7 +57,7 @@ double squared_error(const Histogram& values, const QuantizedRange& range, const
 // P is the distribution whose tails are counted in the outermost bins that the range keeps; Q what is left of the
 // distribution when every level's count is spread evenly over those of its bins that are not empty.
 double divergence(const Histogram& values, const QuantizedRange& range) {
-  constexpr double missing = 1e-9;  // of P where Q has nothing
+  constexpr double missing = 1e-9;  // value of Q where it has nothing and P has something
   std::array<double, largest_quantized + 1> level_counts{}, level_bins{};
   const auto level = [&](int bin) { return static_cast<size_t>(quantized(values.value(bin), range)); };
   const auto kept = [&](int bin) {

@@ -11,15 +11,15 @@ namespace brightnet {
 
 struct LayerSensitivity {
   std::string name;
-  double AP_lost = 0;        ///< when this layer alone is quantised, in AP points: hundredths of AP
-  double images_gained = 0;  ///< images per second more when this layer alone is, one image at a time
+  double AP_lost = 0;        ///< loss when this layer alone is quantised, in AP points: hundredths of AP
+  double images_gained = 0;  ///< images per second gained when it alone is quantised, one image at a time
   bool stays_float = false;
 };
 
 struct Sensitivity {
   std::vector<LayerSensitivity> layers;                       ///< the quantised convolutions
-  double AP_float = 0, AP_quantized = 0;                      ///< with what stays
-  double images_per_s_float = 0, images_per_s_quantized = 0;  ///< of the network alone, one image at a time
+  double AP_float = 0, AP_quantized = 0;                      ///< in fp32; quantised but for what stays float
+  double images_per_s_float = 0, images_per_s_quantized = 0;  ///< the network alone, one image at a time
 };
 
 /// The AP of a network computed by this quantisation; empty: in fp32.

@@ -17,29 +17,29 @@ namespace brightnet {
 
 /// A video, camera or stream while it is read.
 struct Clip {
-  std::string name;               ///< fit for a file's name, and unique in the source
-  double frames_per_second = 25;  ///< of the frames handed out
+  std::string name;               ///< name that is fit for a file, and unique in the source
+  double frames_per_second = 25;  ///< rate of the frames handed out
 };
 
 /// One picture.
 struct Frame {
   std::string file;                  ///< the image's or video's path, "camera 0", or a stream's address
-  std::string name;                  ///< fit for a file's name, and unique in the source
-  std::shared_ptr<const Clip> clip;  ///< what it is a frame of; nullptr: an image by itself
-  int64_t number = -1;               ///< of the frame in its clip, from 0; −1 for an image by itself
-  int record = -1;                   ///< its index in Dataset::images; −1 if it is not from a data set
+  std::string name;                  ///< name that is fit for a file, and unique in the source
+  std::shared_ptr<const Clip> clip;  ///< the clip that it is a frame of; nullptr: an image by itself
+  int64_t number = -1;               ///< number of the frame in its clip, from 0; −1 for an image by itself
+  int record = -1;                   ///< index in Dataset::images; −1 if it is not from a data set
   /// 8-bit once decoded, RGB or grey; what a clip hands out is BGR until then; empty after a failure.
   cv::Mat image;
   bool bgr = false;     ///< `image` is BGR also after decode(), because it is a caller's memory
-  std::string failure;  ///< why there is no image; one clause
+  std::string failure;  ///< reason why there is no image; one clause
 };
 
 /// The pixels that become an input: a picture or a part of one, perhaps decoded at a smaller scale.
 struct ShownPixels {
   cv::Mat pixels;  ///< 8-bit RGB, BGR or grey
   bool bgr = false;
-  cv::Size size;  ///< of the part at the picture's own scale, which decides where it is placed in the input
-  Region region;  ///< the part of `pixels` that is resized: all of them, apart from rounding
+  cv::Size size;  ///< size of the part at the picture's own scale, which decides its place in the input
+  Region region;  ///< part of `pixels` that is resized: all of them, apart from rounding
 };
 
 class FrameSource {

@@ -54,7 +54,7 @@ class UniqueNames {
 
   std::set<std::string> taken_;
   std::map<std::string, int> used_;  // how often a name had to be changed
-  std::set<std::string> images_;     // their stems
+  std::set<std::string> images_;     // stems of the images
 };
 
 std::string name_of_frame(const Clip& clip, int64_t number) {

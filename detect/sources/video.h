@@ -9,19 +9,19 @@
 
 namespace brightnet {
 
-/// A stream's address without a name and a password, which have no place in messages and answers; what is no address, as it
-/// is.
+/// A stream's address without a name and a password, which have no place in messages and answers; a text that
+/// is no address stays as it is.
 std::string without_credentials(const std::string& address);
 
 class VideoCapture {
  public:
-  /// A video file, or the address of a stream. Throws InputError when it cannot be opened.
+  /// Opens a video file, or the address of a stream. Throws InputError when it cannot be opened.
   static VideoCapture of_file(const std::filesystem::path& file, const SourceOptions& options);
   static VideoCapture of_address(const std::string& address, const SourceOptions& options);
-  /// Throws InputError when there is no such camera, or it cannot be used.
+  /// Opens a camera. Throws InputError when there is no such camera, or it cannot be used.
   static VideoCapture of_camera(int device, const SourceOptions& options);
 
-  /// Frames that it will hand out; −1 when it does not say (cameras, live streams).
+  /// The number of frames that it will hand out; −1 when that is unknown (cameras, live streams).
   int64_t count() const;
   double frames_per_second() const;
 

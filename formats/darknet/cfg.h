@@ -14,8 +14,8 @@ namespace brightnet {
 
 /// One "key=value" line.
 struct CfgSetting {
-  std::string key, value;  ///< without white space, as darknet reads them
-  int line = 0;            ///< from 1
+  std::string key, value;  ///< key and value without white space, as darknet reads them
+  int line = 0;            ///< line number in the file, from 1
 };
 
 /// One "[kind]" and the settings under it. Reading a setting marks it as used, so that unused
@@ -67,7 +67,7 @@ class CfgSection {
 };
 
 struct DarknetCfg {
-  std::string file;                  ///< for messages
+  std::string file;                  ///< path of the .cfg, for messages
   CfgSection net;                    ///< the [net] (or [network]) section
   std::vector<CfgSection> sections;  ///< the layers, in darknet's numbering from 0
 };

@@ -246,11 +246,11 @@ class Sections {
 
   const Model& model_;
   std::string text_;
-  int count_ = 0;                ///< of sections so far
-  std::vector<int> section_of_;  ///< where each layer's output is
+  int count_ = 0;                ///< number of sections so far
+  std::vector<int> section_of_;  ///< section that has each layer's output
 };
 
-/// As read_darknet_trained() noted it; 0 for a network that was trained here.
+/// The number of images seen in training, by read_darknet_trained(); 0 for a network that was trained here.
 uint64_t images_seen(const TrainedModel& trained) {
   uint64_t seen = 0;
   if (const auto noted = trained.training.find("images_seen"); noted != trained.training.end())

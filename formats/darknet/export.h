@@ -21,12 +21,12 @@ std::string write_darknet_cfg(const Model& model, const InputFit& fit = {.size =
 /// How many layers darknet counts up to and including layer `index`.
 int darknet_layer_count(const Model& model, int index);
 
-/// Which values a .weights gets. darknet adds 1e-5 to a running variance before taking its root, as this
+/// The values that a .weights gets. darknet adds 1e-5 to a running variance before taking its root, as this
 /// program does; OpenCV's importer adds 1e-6 (modules/dnn/src/darknet/darknet_io.cpp), which changes a
 /// channel of variance 1e-3 by half a percent, and the scores of a trained network by about 1e-3.
 enum class DarknetNumbers : uint8_t {
-  kept,   ///< unchanged to the bit
-  scaled  ///< as scaled_to_large_variances() makes them, so that darknet and OpenCV compute the same
+  kept,   ///< the trained values, unchanged to the bit
+  scaled  ///< values of scaled_to_large_variances(), by which darknet and OpenCV compute the same
 };
 
 constexpr std::string_view enum_name(DarknetNumbers numbers) {
@@ -45,10 +45,10 @@ constexpr bool are_scaled(DarknetNumbers numbers) {
   return false;
 }
 
-/// The same network with other values: each batch-normalised channel whose variance is below 1 has its
-/// weights and mean multiplied by a power of two, and its variance increased to match, so that adding 1e-5
-/// or 1e-6 to it makes no difference (5e-6 of the result at most). Batch-norm cancels the factor, in
-/// training too.
+/// Returns values of the same network: each batch-normalised channel whose variance is below 1 has its
+/// weights and mean multiplied by a power of two, and its variance increased to match, so that adding 1e-5 or
+/// 1e-6 to it makes no difference (5e-6 of the result at most). Batch-norm cancels the factor, in training
+/// too.
 std::vector<float> scaled_to_large_variances(const ParameterLayout& layout, std::vector<float> values);
 
 /// Writes NAME.cfg, NAME.weights and NAME.names. The header of the weights counts the images that darknet had

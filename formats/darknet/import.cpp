@@ -15,7 +15,7 @@
 namespace brightnet {
 namespace {
 
-/// For a comment: replaces everything but printable ASCII, which might end the line or be invalid UTF-8.
+/// A text for a comment: printable ASCII alone, since other bytes might end the line or be invalid UTF-8.
 std::string shown(std::string text) {
   for (char& c : text) c = c >= ' ' && c < 127 ? c : '?';
   return text;

@@ -19,7 +19,7 @@ struct DarknetImport {
   std::string recipe_yaml;
   bool letterbox = false;         ///< whether images are letterboxed or stretched
   std::vector<ImportNote> notes;  ///< settings that are ignored or changed
-  size_t notes_of_model = 0;      ///< how many of them, the first, are about the model
+  size_t notes_of_model = 0;      ///< number of notes, the first ones, that are about the model
 
   /// The model as a file: with the notes about it, and each layer's line of the .cfg.
   std::string model_yaml() const;
@@ -28,7 +28,7 @@ struct DarknetImport {
 /// Reads a .cfg. `model_path` is the recipe's `model:`; the .cfg itself if empty. Throws InputError with
 /// file, section and line for what cannot be imported.
 DarknetImport import_darknet(const std::filesystem::path& file, const std::string& model_path = "");
-/// The same from memory; messages call it `file`.
+/// Reads the text of a .cfg in memory, which messages call `file`.
 DarknetImport import_darknet_text(std::string_view text, const std::string& file,
                                   const std::string& model_path = "");
 

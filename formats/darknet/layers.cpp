@@ -365,8 +365,8 @@ class LayerReader {
   const DarknetCfg& cfg_;
   DarknetLayers result_;
   Map input_;
-  std::vector<Map> maps_;                    ///< one a section
-  std::vector<const CfgSection*> sections_;  ///< of each layer
+  std::vector<Map> maps_;                    ///< output of each section
+  std::vector<const CfgSection*> sections_;  ///< section of each layer
   double parameters_ = 0;
 };
 

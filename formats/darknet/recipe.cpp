@@ -62,10 +62,10 @@ class RecipeWriter {
                   "num_sigmas_reject_badlabels"},
                  0);
     net_.require({"time_steps"}, 1);
-    // For classifiers and sequences.
+    // Keys for classifiers and sequences.
     net_.pass_over({"inputs", "max_crop", "min_crop", "angle", "aspect", "cutmix", "label_smooth_eps",
                     "attention", "contrastive_jit_flip", "contrastive_color", "augment_speed"});
-    // For speed, memory and plots, or for policies and optimizers that are refused.
+    // Keys for speed, memory and plots, or for policies and optimizers that are refused.
     net_.pass_over({"B1", "B2", "eps", "gamma", "learning_rate_min", "loss_scale", "optimized_memory"});
     net_.pass_over({"workspace_size_limit_MB", "sequential_subdivisions", "try_fix_nan", "use_cuda_graph",
                     "max_chart_loss", "show_receptive_field"});

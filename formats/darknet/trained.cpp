@@ -31,7 +31,7 @@ std::string names_entry(const std::vector<std::string>& lines) {
   return "";
 }
 
-/// Of networks and names with different numbers of classes: says where each number comes from.
+/// Refuses names of another number of classes than the network's, and says where each number comes from.
 [[noreturn]] void refuse_names(const DarknetFilesToRead& files, const Model& cfg,
                                const TrainedModel& trained) {
   const int classes = trained.model.classes;

@@ -14,13 +14,13 @@ struct DarknetFilesToRead {
   std::filesystem::path cfg, weights;
   /// A file with a class's name on each line, or an obj.data that points at one; empty: `classes`.
   std::filesystem::path names;
-  bool partial = false;                   ///< as in DarknetWeightsOptions
+  bool partial = false;                   ///< DarknetWeightsOptions::partial
   std::vector<std::string> classes = {};  ///< the names, when there is no such file; empty: they are numbered
 };
 
 /// A trained network, and what was read of its values.
 struct DarknetTrained {
-  TrainedModel trained;  ///< with darknet's resize
+  TrainedModel trained;  ///< the network, with darknet's resize
   DarknetWeightsReport report;
 };
 

@@ -22,11 +22,11 @@ static_assert(std::endian::native == std::endian::little, ".weights are little-e
 /// The values of one convolution, as stored in a file; or of a weighted sum: a row of weights for each input.
 struct Block {
   const LayerDescription* layer = nullptr;
-  int index = 0;  ///< of the layer in its model
+  int index = 0;  ///< index of the layer in its model
   int64_t filters = 0, size = 0, inputs = 0;
   bool batch_norm = false;
   bool is_sum = false;             ///< weights alone, neither bias nor batch-norm
-  const YoloHead* head = nullptr;  ///< whose predictions it makes
+  const YoloHead* head = nullptr;  ///< head whose predictions it makes
 
   uint64_t weights() const { return filters * size * size * inputs; }
   uint64_t floats() const {
@@ -142,7 +142,7 @@ class WeightsFile {
 
 /// How much of a network a file contains, by its length.
 struct Extent {
-  std::vector<Block> blocks;  ///< of the file's network
+  std::vector<Block> blocks;  ///< convolutions of the file's network
   int64_t classes = 0;
   size_t whole = 0;    ///< convolutions that are complete
   bool clean = false;  ///< the file ends where the last of them does
@@ -242,7 +242,7 @@ void put(const Block& block, const ParameterLayout& layout, const std::vector<fl
   }
 }
 
-/// As put() would, for a prediction layer that has another number of channels here.
+/// Does what put() would, for a prediction layer that has another number of channels here.
 DarknetPrediction prediction_of(const Block& block, const std::string& layer,
                                 const std::vector<float>& numbers) {
   const auto filters = static_cast<size_t>(block.filters);

@@ -37,24 +37,24 @@ struct DarknetWeightsOptions {
 
 /// A prediction layer of a file for another number of classes, which the model has no place for.
 struct DarknetPrediction {
-  std::string layer;                ///< its name in the model
-  std::vector<float> weight, bias;  ///< of all its channels; OHWI
+  std::string layer;                ///< name of the layer in the model
+  std::vector<float> weight, bias;  ///< parameters of all its channels in the file; weights in OHWI
 };
 
-/// What load_darknet_weights() found.
+/// The result of load_darknet_weights().
 struct DarknetWeightsReport {
   DarknetHeader header;
-  int convolutions = 0, all_convolutions = 0;  ///< that the file has, and that the network has
+  int convolutions = 0, all_convolutions = 0;  ///< convolutions that the file has, and all of the network
   int layers = 0;   ///< darknet's count of the layers up to there: 137 for a yolov4.conv.137
-  int classes = 0;  ///< of the file's heads
+  int classes = 0;  ///< number of classes of the file's heads
   MatchReport match;
-  std::vector<DarknetPrediction> predictions;  ///< in the order of the network
+  std::vector<DarknetPrediction> predictions;  ///< prediction layers of the file, in the order of the network
   bool whole() const { return convolutions == all_convolutions; }
   /// "107 of 110 convolutions (the first 137 layers as darknet counts them)".
   std::string summary() const;
 };
 
-/// Overwrites those of `values` (in the layout's order) whose convolution the file has in the same shape.
+/// Overwrites parameters in `values` (in layout order) whose convolution the file has in the same shape.
 ///
 /// The file is taken for the whole network when its length is that of the model, or that of the model with
 /// another number of classes; the prediction layers then keep their values. It is taken for its first layers

@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of a file whose length is not published.
+/// Limits, in bytes, for a file whose length is not published.
 constexpr uint64_t most_weights = uint64_t{4} << 30, most_text = uint64_t{1} << 20;
 
 /// A file to fetch.

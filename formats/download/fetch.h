@@ -14,8 +14,8 @@ struct FetchOptions {
   /// A folder's address with the files by their names, in place of the published addresses; empty: $BRIGHTNET_MIRROR,
   /// if that is set.
   std::string mirror = {};
-  std::function<bool()> stopped = {};  ///< asked about once a second
-  double first_wait = 1;               ///< TransferOptions
+  std::function<bool()> stopped = {};  ///< returns whether to stop; asked about once a second
+  double first_wait = 1;               ///< TransferOptions::first_wait, in seconds
 };
 
 /// The file in weights_folder(), which is fetched if it is not there.
@@ -32,7 +32,7 @@ struct FetchOptions {
 /// for a mirror that is not an http or https address.
 std::filesystem::path fetch_weights(const PublishedWeights& weights, const FetchOptions& options = {});
 
-/// The same with the .cfg and the class names that darknet reads them with, where these are published.
+/// Fetches the weights, and the .cfg and class names that darknet reads them with, where these are published.
 FetchedNetwork fetch_network(const PublishedWeights& weights, const FetchOptions& options = {});
 
 /// The path that `weights` is kept at, once it has been fetched if it is the name of published ones; a path of a file

@@ -16,8 +16,8 @@ struct PublishedWeights {
   uint64_t bytes = 0;      ///< 0: not known
   std::string sha256;      ///< empty: not known
   std::string cfg, names;  ///< addresses of what darknet reads it with; empty: not known
-  /// For each prediction layer, in the order of the .cfg: width, height, width, … of the anchors that it was
-  /// trained with, in pixels. Empty: not known.
+  /// The anchors that each prediction layer was trained with, in the order of the .cfg: width, height, width,
+  /// … in pixels. Empty: not known.
   std::vector<std::vector<float>> anchors;
 };
 
@@ -30,8 +30,8 @@ std::vector<PublishedWeights> published_weights(const std::string& network);
 /// The file of this name: a network's ("yolov4-tiny" for its first), or its own ("yolov4-tiny.conv.29").
 std::optional<PublishedWeights> find_published_weights(const std::string& name);
 
-/// Which published file this is, by its SHA-256, or by its name and length where none is known. Reads the file only
-/// if its length is that of one.
+/// Recognizes a published file by its SHA-256, or by its name and length where none is known. Reads the file
+/// only if its length is that of one.
 std::optional<PublishedWeights> recognize_published_weights(const std::filesystem::path& file);
 
 /// The folder in which fetched files are kept: cache_folder()/weights. Throws InputError without a home.

@@ -159,7 +159,7 @@ class Attempt {
     return attempt.stopped_ ? 1 : 0;
   }
 
-  /// Of an answer that has come to its end.
+  /// Judges an answer that has come to its end.
   std::optional<Failure> outcome_of_answer() {
     const long code = status();
     if (code == success || code == partial_content) {

@@ -10,12 +10,12 @@
 namespace brightnet {
 
 struct TransferOptions {
-  uint64_t bytes = 0;          ///< of the whole file; another length at the address is an error. 0: any
+  uint64_t bytes = 0;          ///< length of the file; another length at the address is an error. 0: any
   uint64_t most = UINT64_MAX;  ///< a longer file is an error as soon as that shows
   /// Called about once a second, also while nothing comes, with the bytes that are there and of the whole file (0: not
   /// known). Return false to stop.
   std::function<bool(uint64_t done, uint64_t all)> progress = {};
-  int attempts = 6;       ///< in a row that bring nothing new
+  int attempts = 6;       ///< attempts in a row without a new byte, after which it gives up
   double first_wait = 1;  ///< seconds before the second attempt; each further wait is twice as long
   double silence = 60;    ///< seconds without a byte after which a connection is given up
 };

@@ -11,7 +11,7 @@
 namespace brightnet {
 namespace {
 
-/// A file of so many bytes, and the graph that it is written from, which has a copy of the parameters as well.
+/// Throws where there is no room for so large a file or for its graph, which copies the parameters as well.
 void require_room(const TrainedModel& trained, size_t bytes, const std::filesystem::path& file) {
   if (bytes > std::numeric_limits<int32_t>::max()) {
     throw InputError(
@@ -22,7 +22,7 @@ void require_room(const TrainedModel& trained, size_t bytes, const std::filesyst
                  [] { return "Free some memory, or export on a machine with more."; });
 }
 
-/// Of the constants that the decoded heads repeat for every image of a fixed batch: two numbers a prediction.
+/// Bytes of constants that decoded heads repeat for each image of a fixed batch: two numbers a prediction.
 size_t repeated_bytes(const TrainedModel& trained, const OnnxOptions& options) {
   if (!are_decoded(options.heads)) return 0;
   const InputSize& size = options.size.given() ? options.size : trained.size;

@@ -27,11 +27,11 @@ namespace brightnet {
 
 struct OnnxOptions {
   OnnxHeads heads = OnnxHeads::decoded;
-  InputSize size = 0;                ///< of the input; 0: the trained model's
-  int batch = 1;                     ///< 0: dynamic
-  int opset = onnx_oldest_opset;     ///< the oldest is what most runtimes read
-  float score = 0.25f, iou = 0.45f;  ///< of NonMaxSuppression
-  int max_detections = 300;          ///< of NonMaxSuppression, per class and image
+  InputSize size = 0;                ///< size of the input; 0: the trained model's
+  int batch = 1;                     ///< images at once; 0: dynamic
+  int opset = onnx_oldest_opset;     ///< opset version; the oldest is what most runtimes read
+  float score = 0.25f, iou = 0.45f;  ///< thresholds of NonMaxSuppression
+  int max_detections = 300;          ///< limit of NonMaxSuppression, per class and image
 };
 
 /// An input or output of the graph.

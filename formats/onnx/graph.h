@@ -35,9 +35,9 @@ class OnnxGraph {
   template <typename Integer>
   Value integers(const std::string& name, const Ints& shape, std::span<const Integer> values);
 
-  /// [first, last) along an axis.
+  /// Takes the elements [first, last) along an axis.
   Value slice(const std::string& name, const Value& x, int64_t axis, int64_t first, int64_t last);
-  /// In `shape` 0 keeps the input's size and −1 is inferred.
+  /// Changes the shape. In `shape` 0 keeps the input's size and −1 is inferred.
   Value reshape(const std::string& name, const Value& x, const Ints& shape);
   Value transpose(const std::string& name, const Value& x, const Ints& order);
   Value concat(const std::string& name, const std::vector<Value>& parts, int64_t axis);

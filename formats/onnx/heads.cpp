@@ -22,7 +22,7 @@ Value rows_of_predictions(OnnxGraph& graph, const HeadLogits& logits) {
 
 /// Offsets of the predictions' centres and factors of their sizes, in the order of the predictions.
 struct PredictionConstants {
-  std::vector<float> steps, offsets, half_anchors;  ///< x and y of each
+  std::vector<float> steps, offsets, half_anchors;  ///< x and y of each prediction
 };
 
 PredictionConstants prediction_constants(const HeadLogits& logits) {

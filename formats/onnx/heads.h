@@ -14,7 +14,7 @@ namespace brightnet {
 struct HeadLogits {
   std::string name;
   YoloHead head;
-  Shape shape;  ///< of the logits, NHWC
+  Shape shape;  ///< shape of the logits, NHWC
   OnnxGraph::Value value;
 };
 

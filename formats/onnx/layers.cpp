@@ -215,7 +215,7 @@ class LayerWriter {
 
   Value add(const ScaleChannelsAttributes&) { return graph_.add(name("scale"), "Mul", {input(0), input(1)}); }
 
-  // With the factors as they are, normalised.
+  // The factors are written as they are used: normalised.
   Value add(const WeightedSumAttributes& sum) {
     const int inputs = static_cast<int>(layer_->inputs.size()), channels = output_.c;
     std::vector<float> factors(inputs * static_cast<size_t>(channels));

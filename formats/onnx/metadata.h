@@ -15,7 +15,7 @@
 
 namespace brightnet {
 
-/// What the graph's outputs are.
+/// The kind of outputs that the graph has.
 enum class OnnxHeads : uint8_t {
   raw,      ///< each head's logits, the output of its convolution
   decoded,  ///< boxes and scores of all heads
@@ -65,16 +65,16 @@ struct OnnxMetadata {
   std::string model;  ///< the model's name
   OnnxHeads heads = OnnxHeads::decoded;
   std::vector<std::string> classes;
-  InputSize size;          ///< of the input
-  int channels = 3;        ///< in the order RGB when there are three
-  bool letterbox = false;  ///< how images are fitted into the input: else stretched
+  InputSize size;          ///< size of the input in pixels
+  int channels = 3;        ///< channels of the input; three are in the order RGB
+  bool letterbox = false;  ///< whether images are letterboxed into the input or stretched
   Resize resize = Resize::antialiased;
   float fill = 0;  ///< value, from 0 to 1, around a letterboxed image
   std::vector<OnnxHead> head_list;
   NmsKind suppression = NmsKind::greedy;  ///< the model's kind of NMS, for NMS outside the graph
-  float nms_beta = 0.6f;                  ///< its exponent, for diou
-  float score = 0, iou = 0;               ///< of NonMaxSuppression; heads nms only
-  int max_detections = 0;                 ///< per class and image; heads nms only
+  float nms_beta = 0.6f;                  ///< exponent of the distance term, for diou
+  float score = 0, iou = 0;               ///< thresholds of NonMaxSuppression; heads nms only
+  int max_detections = 0;                 ///< limit per class and image; heads nms only
   bool operator==(const OnnxMetadata&) const = default;
 };
 
@@ -85,7 +85,7 @@ std::map<std::string, std::string> to_properties(const OnnxMetadata& metadata);
 /// against the file's, and no more is allocated than the size of its metadata (4 MiB at most). Throws
 /// InputError when it is not an ONNX file, was not exported by brightnet, or is damaged.
 OnnxMetadata read_onnx_metadata(const std::filesystem::path& file);
-/// The same from a file's content; messages call it `name`.
+/// Reads the metadata in a file's content, which messages call `name`.
 OnnxMetadata parse_onnx_metadata(std::string_view content, const std::string& name);
 
 /// How many images go through the graph of an exported file at once; 0: any number. Reads all of it.

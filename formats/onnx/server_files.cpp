@@ -15,7 +15,7 @@ std::string names_of(const std::vector<std::string>& classes) {
   return fmt::format("{}\n", fmt::join(classes, "\n"));
 }
 
-/// Without the batch, where Triton puts it before the other sides itself. What is known only when it runs is −1.
+/// The sides, without the batch where Triton puts it first itself. What is known only when it runs is −1.
 std::string triton_sides(const OnnxTensor& tensor, bool batched) {
   std::vector<std::string> sides;
   for (size_t i = batched ? 1 : 0; i < tensor.shape.size(); ++i) {
@@ -25,7 +25,7 @@ std::string triton_sides(const OnnxTensor& tensor, bool batched) {
   return fmt::format("{}", fmt::join(sides, ", "));
 }
 
-/// As a string of Protobuf's text format holds it.
+/// The text as a string of Protobuf's text format holds it.
 std::string protobuf_text(const std::string& text) {
   std::string escaped;
   for (const char letter : text) {

@@ -24,7 +24,7 @@ constexpr std::string_view enum_name(Server server) {
   return {};
 }
 
-/// Where the network lies in the folder.
+/// The path of the network in the folder.
 std::filesystem::path network_place(Server server);
 
 /// The other files of the folder, by their names in it. `name` is the folder's; the network was exported by these options.
