@@ -1,6 +1,7 @@
 """What the tests of the Python module share. ctest says where the module, the program and the tree are."""
 
 import pathlib
+import signal
 import subprocess
 
 import pytest
@@ -9,6 +10,9 @@ import brightnet
 
 SOURCE = pathlib.Path(__file__).parents[2]
 PROGRAM = pathlib.Path(brightnet.__file__).parent / "bin" / "brightnet"
+
+# A shell that starts the tests in the background has Ctrl-C ignored, which they and what they start would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: A training that takes a second.
 MODEL = SOURCE / "tests/python/small.yaml"
