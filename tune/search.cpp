@@ -24,6 +24,7 @@ Overrides trial_overrides(const SearchPlan& plan) {
   if (plan.epochs > 0) {
     all.push_back(fmt::format("train.epochs={}", plan.epochs));
     all.push_back("train.minutes=0");
+    all.push_back("train.iterations=0");  // the length of a .cfg, which would win
   }
   return overrides;
 }

@@ -185,6 +185,26 @@ TEST_F(Resumed, AFinishedRunIsMadeLonger) {
   expect_words(run({"train", "--resume", "out", "--set", "train.batch=2"}), 2, {"train.batch = 4"});
 }
 
+TEST_F(Resumed, ValuesThatWereChangedStaySo) {
+  const ProgramResult early =
+      run(train({"--out", "out"}, {"train.epochs=6", "train.patience=1", "evaluate.every=1",
+                                   "evaluate.smooth=1", "optimizer.rate=0.0000001"}));
+  expect_words(early, 0, {"training ends early (train.patience)"});
+  ASSERT_LT(column("out", "epoch").size(), 6u);
+  expect_words(run({"train", "--resume", "out"}), 0, {"This run stopped early", "--set train.patience=0"});
+  // Of a run that is over nothing is changed.
+  expect_words(run({"train", "--resume", "out", "--set", "train.save_epochs=7"}), 0, {"stopped early"});
+  EXPECT_EQ(file("out/config.yaml").find("save_epochs: 7"), std::string::npos);
+  expect_words(run({"train", "--resume", "out", "--set", "train.patience=0"}), 0, {"epoch 6/6"});
+  EXPECT_NE(file("out/config.yaml").find("patience: 0"), std::string::npos);
+  // It is complete, however long ago its best evaluation was, and whatever is asked for now.
+  for (const char* value : {"train.patience=1", "train.epochs=2"}) {
+    expect_words(run({"train", "--resume", "out", "--set", value}), 0,
+                 {"This run is finished: all its 6 epochs are done"});
+    EXPECT_NE(file("out/config.yaml").find("epochs: 6"), std::string::npos) << value;
+  }
+}
+
 TEST_F(Resumed, ARunIsContinuedAfterItsDataWereMoved) {
   ASSERT_EQ(run(train({"--out", "out"}, {"train.iterations=1"})).code, 0);
   fs::rename(path("data"), path("moved"));

@@ -80,7 +80,7 @@ TEST_F(SearchOf, RunsTheConfigurationFirstAndThenItsChildren) {
       read("words-0000"),
       "train\nrun.yaml\n--out\n" + (folder_ / "out/trials/0000").string() +
           "\n--device\ncpu\n--set=train.size=64\n--set=name=a b\n--set=train.epochs=2\n--set=train.minutes=0\n"
-          "--set=name=0000\n--set=loader.workers=1\n");
+          "--set=train.iterations=0\n--set=name=0000\n--set=loader.workers=1\n");
   for (const auto& value : assignments(setup_.keys, trials[2].values))
     EXPECT_NE(read("words-0002").find("--set=" + value + '\n'), std::string::npos) << value;
   for (const Trial& trial : trials) {

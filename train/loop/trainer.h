@@ -40,6 +40,8 @@ class Trainer {
 
   /// Whether training is over: all steps are done, or the patience is exhausted.
   bool over() const;
+  /// Whether all steps of the run's length are done; a run that is over without them ended early.
+  bool length_trained() const { return plan_.length().run_trained(progress_); }
   /// Whether the run, once over, still has to evaluate the average of its best weights (train.average).
   bool average_due() const;
   const Progress& progress() const { return progress_; }

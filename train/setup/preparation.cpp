@@ -331,7 +331,7 @@ void compare_ranks(Communicator& ranks, Preparation& run) {
 
 void write_description(const RunFolder& folder, const Preparation& run, Communicator& ranks) {
   prepare_together(ranks, [&] {
-    if (!ranks.leads() || (run.old && !run.old->new_length)) return;
+    if (!ranks.leads() || (run.old && !run.old->changed)) return;
     // The folder is self-contained: resuming needs nothing else but the images.
     RunConfig own = run.config;
     own.model = folder.model().filename().string();

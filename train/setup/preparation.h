@@ -61,7 +61,8 @@ void fit_into_memory(Preparation& run, const Communicator& ranks);
 /// to the smallest of all ranks.
 void compare_ranks(Communicator& ranks, Preparation& run);
 
-/// Writes the configuration and the model of a run that begins, or whose length has changed, into its folder.
+/// Writes the configuration and the model of a run that begins into its folder; of a run that goes on, the
+/// configuration if it was changed, so that the run goes on with these values from then on.
 /// Rank 0 writes; all ranks call it.
 void write_description(const RunFolder& folder, const Preparation& run, Communicator& ranks);
 

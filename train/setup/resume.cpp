@@ -271,6 +271,7 @@ OpenRun open_old_run(const RunRequest& request) {
               .folder = std::move(folder),
               .asked = std::move(asked)};
   for (const auto& [key, old_value, new_value] : compare(before, run.config)) {
+    run.changed = true;
     run.new_length |= sets_length(key);
   }
   // The run of an earlier version, whose inputs did not grow and which took simota's best candidates from the start.

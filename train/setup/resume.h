@@ -12,7 +12,9 @@ namespace brightnet {
 /// A run that is resumed. It keeps the configuration that it began with.
 struct OpenRun {
   RunConfig config;  ///< the run's own, with the command line's overrides
-  /// Whether the overrides give the run another length (train.epochs, iterations or minutes).
+  /// Whether the overrides change the configuration in the folder.
+  bool changed = false;
+  /// Whether they give the run another length (train.epochs, iterations or minutes).
   bool new_length = false;
   RunFolder folder;
   std::optional<RunConfig> asked;  ///< the configuration named on the command line, if any

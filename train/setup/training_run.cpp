@@ -101,8 +101,9 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
 }
 
 /// Reports why a resumed run has nothing left to do.
-void say_over(const RunConfig& config, const RunFolder& folder, const Progress& progress) {
-  if (config.train.patience > 0 && progress.evaluations_since_best >= config.train.patience) {
+void say_over(const RunConfig& config, const RunFolder& folder, const Trainer& trainer) {
+  const Progress& progress = trainer.progress();
+  if (!trainer.length_trained()) {
     log::info(
         "This run stopped early: no better score in {} evaluations. To continue, "
         "resume it with --set train.patience=0.",
@@ -148,7 +149,7 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
   compare_ranks(ranks, run);
   // Reading the data may have taken long.
   prepare_together(ranks, [&] { place.check(); });
-  write_description(folder, run, ranks);
+  if (!run.old) write_description(folder, run, ranks);
   const std::stop_token stop = host.can_be_stopped();
   ranks.set_time_limit(run.config.train.comm_timeout);
   OutputFiles files;
@@ -175,10 +176,11 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
   };
   announce(run, trainer, ranks);
   if (trainer.over() && !trainer.average_due()) {
-    say_over(run.config, folder, trainer.progress());
+    say_over(run.config, folder, trainer);
     say_where(run.config, folder, trainer, run.training);
     return ended(std::nullopt);
   }
+  if (run.old) write_description(folder, run, ranks);
   place.say_number();
   log::info("{} in {}", run.old ? "Resuming" : "Training", folder.path().string());
 

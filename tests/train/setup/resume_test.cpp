@@ -46,6 +46,7 @@ TEST_F(ResumedRun, MayChangeWhatMakesItNoOtherRun) {
         "train.overlap=false",       "train.graph=false",    "train.recompute=activations"}) {
     EXPECT_EQ(refusal(assignment), "") << assignment;
     EXPECT_FALSE(open(assignment).new_length) << assignment;
+    EXPECT_TRUE(open(assignment).changed) << assignment;
   }
   EXPECT_EQ(open("train.patience=3").config.train.patience, 3);
 }
@@ -55,6 +56,7 @@ TEST_F(ResumedRun, MayBecomeLonger) {
     EXPECT_TRUE(open(assignment).new_length) << assignment;
   EXPECT_EQ(open("train.epochs=9").config.train.epochs, 9);
   EXPECT_FALSE(open("train.epochs=2").new_length) << "it has two";
+  EXPECT_FALSE(open("train.epochs=2").changed);
 }
 
 TEST_F(ResumedRun, ChangesNothingThatItsWeightsAndScoresDependOn) {
