@@ -64,8 +64,9 @@ void KeptSets::remove_others(const std::vector<KeptSet>& kept) {
 
 void KeptSets::forget_others(const std::vector<KeptSet>& kept) {
   std::erase_if(in_memory_, [&](const auto& one) {
-    const auto& [iteration, set] = one;
-    if (set.expired()) return true;  // it is written
+    // No structured binding: clang 16, which scripts/fuzz compiles with, has no lambda capture one under OpenMP.
+    const int64_t iteration = one.first;
+    if (one.second.expired()) return true;  // it is written
     const bool wanted =
         std::any_of(kept.begin(), kept.end(), [&](const KeptSet& k) { return k.iteration == iteration; });
     if (!wanted) files_.forget(file(iteration));
