@@ -24,9 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Images of more are refused: decoding them takes seconds, and the memory of several searches. A side may be longer than
-/// OpenCV's longest, 2^20.
-constexpr uint64_t most_pixels = 3 << 19;
+/// Images of more are refused: decoding them takes seconds, and the memory of several searches.
+constexpr uint64_t most_pixels = 1 << 20;
 
 constexpr const char* two_labels = "0 0.5 0.5 0.25 0.25\n1 0.25 0.75 0.5 0.125\n";
 
