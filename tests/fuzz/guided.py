@@ -50,8 +50,11 @@ train/report/metrics_csv.cpp train/run/checkpoint.cpp tune/search_folder.cpp
 tune/trial.cpp
 """
 WRITERS = ["to_json", "write_", "save_", "to_properties", "range_to_json", "csv_quoted", "config_keys",
-           "ImageRows", "CocoPart", "CategoryUnion", "MetricsCsv::", "header_line", "row_line", "trial.cpp.*quoted",
-           "differing_values", "::assignments", "SearchFolder::(run|log)", "WrittenFiles::(write|note|begin|put)",
+           "ImageRows", "CocoPart", "CategoryUnion", "MetricsCsv::", "header_line", "row_line",
+           r"anonymous namespace\)::quoted", "differing_values", "::assignments", "SearchFolder::(run|log)",
+           "WrittenFiles::(write|note|begin|put)", "FieldPrinter::", "enumerated",
+           # names what a state is of, from the model
+           "describe_layout",
            # entries of the list of formats, which is made before anything is read
            "[a-z]_format[^a-z]"]
 

@@ -9,6 +9,7 @@
 #include "formats/download/fetch.h"
 #include "formats/download/published_weights.h"
 #include "tests/environment.h"
+#include "tests/formats/small_cfg.h"
 #include "tests/fuzz/contents.h"
 #include "tests/fuzz/target_parts.h"
 #include "tests/paths.h"
@@ -24,6 +25,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What a run writes, of which an older table lacks some.
+const std::vector<std::string> metrics_columns{"loss",         "AP",      "AP50",
+                                               "input_height", "seconds", "images_per_s"};
+
+/// The data set of a --data.
+DataOptions given_data() {
+  DataOptions data;
+  read_config(YamlDocument::parse(data_section, "data.yaml").root(), data);
+  return data;
+}
+
 /// The folder of a run or of a search.
 void add_run_files(std::vector<FuzzTarget>& targets) {
   const auto nothing = [](const fs::path&) {};
@@ -33,16 +45,25 @@ void add_run_files(std::vector<FuzzTarget>& targets) {
                        static std::vector<float> values(16);
                        load_state(folder / "run.state", {{"values", values.data(), 16}}, "1234", *backend);
                      }});
-  targets.push_back({"run", "run.yaml", run_yamls(), words, nothing, [](const fs::path& folder) {
+  targets.push_back({"run", "run.yaml", run_yamls(), words,
+                     [](const fs::path& folder) {
+                       put(folder / "net.cfg", small_cfg);
+                       prepare_image(folder / "set/images/a.png");
+                       put(folder / "set/labels/a.txt", "0 0.5 0.5 0.25 0.25\n");
+                     },
+                     [](const fs::path& folder) {
                        const RunConfig config = load_run_config(folder / "run.yaml", {}, false);
                        config.where("train.batch");
                        put(folder / "again.yaml", print_config(config));
                        compare(config, load_run_config(folder / "again.yaml", {}, false));
+                       if (config.train.size.has_value()) config.input_sizes();
+                       check_batch(config.train, 2);
                      }});
   targets.push_back({"metrics", "metrics.csv", {metrics_csv}, words, nothing, [](const fs::path& folder) {
                        const MetricsTable table = read_metrics_csv(folder / "metrics.csv");
-                       table.column("AP");
+                       for (const std::vector<double>& row : table.rows) table.value(row, "AP");
                        table.comparable_after();
+                       MetricsCsv(folder / "metrics.csv", metrics_columns, 1);
                      }});
   targets.push_back({"search",
                      "state/search.json",
@@ -54,7 +75,9 @@ void add_run_files(std::vector<FuzzTarget>& targets) {
                        SearchFolder(folder, plan, "model: demo\ntrain: {}\n");
                      }});
   targets.push_back({"trials", "trials.csv", {trials_csv()}, words, nothing, [](const fs::path& folder) {
-                       best_of(read_trials(folder / "trials.csv", searched_keys()));
+                       const std::vector<Trial> trials = read_trials(folder / "trials.csv", searched_keys());
+                       scored(trials);
+                       best_of(trials);
                      }});
 }
 
@@ -81,13 +104,19 @@ void add_own_files(std::vector<FuzzTarget>& targets) {
                        for (const TextLine& line : read_lines(folder / "start"))
                          overrides.assignments.push_back(line.text);
                        load_run_config(folder / "run.yaml", overrides);
+                       overrides.data = given_data();
+                       overrides.fold = validation_fold;
+                       load_run_config(folder / "run.yaml", overrides);
+                       load_run_config("", overrides);
                      }});
   targets.push_back({"written",
                      ".brightnet-detect",
                      {"- a.jpg\n- b/c.txt\n- a.jpg\n"},
                      words,
-                     [](const fs::path& folder) { put(folder / "a.jpg", ""); },
+                     [](const fs::path&) {},
                      [](const fs::path& folder) {
+                       put(folder / "a.jpg",
+                           "as it was written");  // it is removed where its hash is in the list
                        WrittenFiles files(folder, "--out");
                        files.place("a.jpg");
                        files.remove_the_rest();

@@ -18,6 +18,8 @@ void put(const std::filesystem::path& file, const std::string& content);
 void prepare_image(const std::filesystem::path& file);
 /// All of these; that one refuses the file keeps none of the others from reading it.
 void read_each(const std::vector<std::function<void()>>& reads);
+/// All of these, of which any may refuse the file: it need not fit them.
+void try_each(const std::vector<std::function<void()>>& reads);
 
 void add_network_targets(std::vector<FuzzTarget>& targets);
 void add_data_targets(std::vector<FuzzTarget>& targets);

@@ -98,6 +98,15 @@ void read_each(const std::vector<std::function<void()>>& reads) {
   if (refusal) std::rethrow_exception(refusal);
 }
 
+void try_each(const std::vector<std::function<void()>>& reads) {
+  for (const auto& read : reads) {
+    try {
+      read();
+    } catch (const InputError&) {
+    }
+  }
+}
+
 void FuzzTarget::write(const fs::path& folder, const std::string& content) const {
   put(folder / file, content);
 }
