@@ -44,8 +44,8 @@ std::string differing_line(const std::string& before, const std::string& now) {
     std::getline(new_lines, new_line);
   } while (old_line == new_line && old_lines && new_lines);
   const auto words = [](const std::string& line) {
-    return line.empty() ? std::string("nothing")
-                        : fmt::format("'{}'", line.substr(line.find_first_not_of(' ')));
+    const size_t begin = line.find_first_not_of(' ');
+    return begin == std::string::npos ? std::string("nothing") : fmt::format("'{}'", line.substr(begin));
   };
   return "its configuration has " + words(old_line) + ", not " + words(new_line);
 }

@@ -164,11 +164,12 @@ void check_any_chosen(Dataset& dataset, const DataOptions& options, bool lenient
   }
   if (dropped.empty()) return;
   ProblemLog log(lenient);
-  log.add(
-      Kind::unknown_class, (fs::path(options.root) / options.train).string(),
-      fmt::format("no object is of a class that is trained on: all are dropped ({})",
-                  fmt::join(dropped, "; ")),
-      fmt::format("The classes are {}: check data.classes and data.map.", fmt::join(dataset.classes, ", ")));
+  log.add(Kind::unknown_class, (fs::path(options.root) / options.train).string(),
+          fmt::format("no object is of a class that is trained on: all are dropped ({})",
+                      fmt::join(dropped, "; ")),
+          dataset.classes.empty() ? "No class is left: check data.map."
+                                  : fmt::format("The classes are {}: check data.classes and data.map.",
+                                                fmt::join(dataset.classes, ", ")));
   dataset.problems.insert(dataset.problems.end(), log.problems().begin(), log.problems().end());
 }
 

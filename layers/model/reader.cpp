@@ -192,9 +192,11 @@ class ModelReader {
   YAML::Node blocks_;
 };
 
-/// Takes these keys from the yolo layers of a list.
+/// Takes these keys from the yolo layers of a list, which may have anything else in it: nobody has looked at a block that
+/// no layer uses.
 void remove_from_heads(YAML::Node layers, const std::vector<std::string>& keys) {
   for (YAML::Node layer : layers) {
+    if (!layer.IsMap()) continue;
     YAML::Node yolo = layer["yolo"];
     if (!yolo.IsDefined() || !yolo.IsMap()) continue;
     for (const std::string& key : keys) yolo.remove(key);
@@ -214,7 +216,9 @@ void override_head(YAML::Node model, const HeadOptions& head) {
   if (keys.empty()) return;
   remove_from_heads(model["layers"], keys);
   if (!std::as_const(model)["blocks"].IsDefined()) return;
-  for (const auto& block : model["blocks"]) remove_from_heads(block.second["layers"], keys);
+  for (const auto& block : model["blocks"]) {
+    if (block.second.IsMap()) remove_from_heads(block.second["layers"], keys);
+  }
 }
 
 }  // namespace
