@@ -31,7 +31,7 @@ bool has(const YamlValue& root, const char* key) {
 bool is_ultralytics(const YamlValue& root) {
   return (has(root, "train") && child(root, "train").node.IsMap() == false && !has(root, "format") &&
           (has(root, "names") || has(root, "nc") || has(root, "path"))) ||
-         (has(root, "path") && has(root, "names"));
+         (has(root, "names") && (has(root, "path") || (has(root, "val") && !has(root, "format"))));
 }
 
 bool is_section(const YamlValue& root) {
@@ -62,12 +62,12 @@ class UltralyticsYaml {
     data.options.format = &dataset_format("yolo");
     data.options.root = folder_.string();
     data.options.train = places("train");
-    if (data.options.train.empty()) {
-      throw InputError("this data.yaml names no training images", root_.file,
-                       "Add train: the folder of the images, or a file that lists them.");
-    }
     data.options.val = places("val");
     data.options.test = places("test");
+    if (data.options.train.empty() && data.options.val.empty() && data.options.test.empty()) {
+      throw InputError("this data.yaml names no images", root_.file,
+                       "Add train: the folder of the images, or a file that lists them.");
+    }
     data.options.names = names();
     std::vector<std::string> remarks;
     if (const YamlValue shape = child(root_, "kpt_shape"); shape.defined()) {

@@ -1,6 +1,7 @@
 #include "data/formats/recognize.h"
 
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -50,6 +51,33 @@ fs::path yaml_of_folder(const fs::path& folder) {
     if (has_data(root) && !lacks_layout({root.node["data"], root.file})) return folder / name;
   }
   return {};
+}
+
+/// Whether one of the words in a name is a split's: "instances_val2017" is of val, "interval" of none.
+bool has_word_of(const std::string& name, Split split) {
+  const auto& words = split_names(split);
+  std::string word;
+  for (const char c : name + '.') {
+    if (std::isalnum(static_cast<unsigned char>(c))) {
+      word += c;
+    } else if (std::find(words.begin(), words.end(), word) != words.end()) {
+      return true;
+    } else {
+      word.clear();
+    }
+  }
+  return false;
+}
+
+/// The only entry of a folder of images in which there are none but in its subfolder; empty for any other.
+fs::path only_subfolder(const fs::path& folder) {
+  std::error_code failed;
+  fs::path only;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    if (!only.empty() || !is_folder(entry.path())) return {};
+    only = entry.path();
+  }
+  return only;
 }
 
 /// The data set of one of the formats. YOLO's is the plainest and is taken last.
@@ -102,6 +130,18 @@ RecognizedData recognize_parts(const std::vector<std::string>& parts) {
 }
 
 }  // namespace
+
+bool names_held_back_images(const DataOptions& options) {
+  const fs::path train = options.train;
+  std::vector<std::string> names{clean(options.root).filename().string(),
+                                 only_subfolder(fs::path(options.root) / train).filename().string()};
+  for (const fs::path& part : train.is_absolute() ? train.filename() : train) names.push_back(part.string());
+  const auto any_of_split = [&](Split split) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return has_word_of(name, split); });
+  };
+  return !any_of_split(Split::train) && (any_of_split(Split::val) || any_of_split(Split::test));
+}
 
 bool RecognizedData::undivided() const {
   return given_splits(options) == std::vector{Split::train};

@@ -26,6 +26,11 @@ struct RecognizedData {
 /// for, when it is none of these.
 RecognizedData recognize_data(const std::string& place);
 
+/// Whether the place of an undivided data set says that its images are not trained on: the file, one of the folders above
+/// it, or the one folder in the folder of images has the name of validation or test images ("instances_val2017.json",
+/// "valid", "images/val"), and none has that of training images.
+bool names_held_back_images(const DataOptions& options);
+
 /// The images of a folder and its subfolders, for what needs no labels: of unlabelled_format() where no data set is
 /// recognized, or of YOLO's where all of them are its training images. nullopt for other places, which are
 /// recognize_data()'s. Throws InputError for a folder with neither images nor a data set.

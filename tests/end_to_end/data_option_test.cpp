@@ -104,6 +104,50 @@ TEST_F(DataOption, ADataSetWithoutValidationImagesIsDivided) {
   expect_done(run({"data", "stats", "--data", "data"}), "12 images");
 }
 
+TEST_F(DataOption, ValidationImagesAloneAreAllEvaluated) {
+  write_small_weights(run_);
+  const auto evaluated = [&](const std::string& data) {
+    const ProgramResult result = run({"eval", "--weights", "weights.safetensors", "--data", data, "--size",
+                                      "64", "--batch", "4", "--no-plots", "--json", "-"});
+    EXPECT_EQ(result.code, 0) << data << ": " << result.err;
+    return std::pair(result.code == 0 ? Json::parse(result.out)["images"].get<int>() : -1, result.err);
+  };
+  expect_done(run({"data", "convert", "data", "--to", "coco", "--out", "coco", "--copy"}), "");
+  for (const char* place : {"held", "mine/valid"}) {
+    for (const char* part : {"images", "labels"}) {
+      fs::create_directories(run_.folder() / place / part);
+      fs::copy(run_.folder() / "data" / part / "val", run_.folder() / place / part / "val");
+    }
+    write_atomically(run_.folder() / place / "classes.txt", std::string("circle\nsquare\n"));
+  }
+  write_atomically(run_.folder() / "val.yaml",
+                   std::string("path: data\nval: images/val\nnames: [circle, square]\n"));
+  fs::create_directories(run_.folder() / "alone");
+  for (const auto& entry : fs::recursive_directory_iterator(run_.folder() / "coco")) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_regular_file() && (name.find("train") == std::string::npos || !name.ends_with(".json"))) {
+      const fs::path to = run_.folder() / "alone" / fs::relative(entry.path(), run_.folder() / "coco");
+      fs::create_directories(to.parent_path());
+      fs::copy(entry.path(), to);
+    }
+  }
+  std::string json_file;
+  for (const auto& entry : fs::recursive_directory_iterator(run_.folder() / "alone")) {
+    if (entry.path().extension() == ".json") json_file = entry.path().string();
+  }
+  for (const std::string& data :
+       {std::string("held"), std::string("mine/valid"), std::string("val.yaml"), json_file})
+    EXPECT_EQ(evaluated(data).first, 4) << data;
+  // Of images that may have been trained on, those that a training sets aside, which is said.
+  fs::rename(run_.folder() / "held/images/val", run_.folder() / "held/images/all");
+  fs::rename(run_.folder() / "held/labels/val", run_.folder() / "held/labels/all");
+  const auto [images, said] = evaluated("held");
+  EXPECT_LT(images, 4);
+  EXPECT_TRUE(says(said, "To evaluate all of them: --data held,held")) << said;
+  EXPECT_EQ(evaluated("held,held").first, 4);
+  expect_refused(train({"--data", "val.yaml"}), "train");
+}
+
 TEST_F(DataOption, AYamlThatSaysOnlyTheFolderIsAnsweredAsTheOptionIs) {
   write_atomically(run_.folder() / "only.yaml", std::string("model: model.yaml\ndata: {root: data}\n"));
   expect_done(run({"config", "only.yaml"}), "train: images/train");

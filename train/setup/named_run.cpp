@@ -48,6 +48,7 @@ Overrides NamedRun::overrides() const {
   auto& all = overrides.assignments;
   if (!named_.model.empty()) all.insert(all.begin(), "--model:model=" + yaml_quoted(named_.model));
   if (!named_.data.empty()) overrides.data = recognized()->options;
+  if (is_held_back()) overrides.data->val = overrides.data->test = overrides.data->train;
   if (divides()) overrides.fold = validation_fold;
   if (!named_.size.empty()) {
     all.push_back("--size:train.size=" + named_.size);
@@ -64,6 +65,7 @@ Overrides NamedRun::overrides() const {
 void NamedRun::say_data() const {
   if (!recognized()) return;
   log::info("Data: {}", recognized()->text());
+  if (is_held_back()) log::info("By their name these are no training images: all of them are evaluated.");
   if (divides())
     log::info(
         "It names no validation images, so a tenth of all, or at least one, is set aside for validation; images that look "
@@ -77,13 +79,22 @@ const RecognizedData* NamedRun::recognized() const {
   return recognized_ ? &*recognized_ : nullptr;
 }
 
-/// Whether part of the training images becomes the validation images.
 bool NamedRun::divides() const {
-  if (!needs_validation_ || !named_.fold.empty() || !recognized()) return false;
-  const bool said = std::any_of(named_.settings.begin(), named_.settings.end(), [](const std::string& text) {
-    return text.starts_with("data.fold=") || text.starts_with("data.val=");
-  });
-  return !said && recognized()->undivided() && !recognized()->options.fold;
+  return needs_validation_ && !says_validation() && recognized() && recognized()->undivided() &&
+         !recognized()->options.fold && !is_held_back();
+}
+
+bool NamedRun::says_validation() const {
+  return !named_.fold.empty() ||
+         std::any_of(named_.settings.begin(), named_.settings.end(), [](const std::string& text) {
+           return text.starts_with("data.fold=") || text.starts_with("data.val=");
+         });
+}
+
+/// Whether an evaluation takes all images, since the place that names them says that they are not trained on.
+bool NamedRun::is_held_back() const {
+  return evaluates_ && !named_.data.empty() && !says_validation() && recognized()->undivided() &&
+         names_held_back_images(recognized()->options);
 }
 
 Configuration with_data_for_config(Configuration named) {

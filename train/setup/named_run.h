@@ -16,6 +16,12 @@ class NamedRun {
   /// `needs_validation`: a data set without validation images is divided, unless a setting says something of them.
   explicit NamedRun(Configuration named = {}, bool needs_validation = true)
       : named_(std::move(named)), needs_validation_(needs_validation) {}
+  /// For an evaluation, which takes all images of a place that has the name of validation or test images.
+  static NamedRun evaluated(Configuration named) {
+    NamedRun run(std::move(named));
+    run.evaluates_ = true;
+    return run;
+  }
 
   const std::string& config() const { return named_.config; }
   /// The settings that override config(). Throws InputError for data that are not recognized.
@@ -23,15 +29,19 @@ class NamedRun {
   RunConfig load(bool needs_data = true) const { return load_run_config(config(), overrides(), needs_data); }
   /// Logs what the data set was recognized as.
   void say_data() const;
+  /// Whether a part of the training images becomes the validation images.
+  bool divides() const;
 
  private:
   /// The data set that is named by its place or of a configuration that says where its folder is and no more
   /// (data/formats/data_yaml.h); null where a configuration says all of it.
   const RecognizedData* recognized() const;
-  bool divides() const;
+  bool says_validation() const;
+  bool is_held_back() const;
 
   Configuration named_;
   bool needs_validation_;
+  bool evaluates_ = false;
   mutable std::optional<RecognizedData> recognized_;
   mutable bool is_asked_ = false;
 };

@@ -37,7 +37,7 @@ void refuse_idle_assignments(const std::vector<std::string>& assignments) {
 WeightsEvaluation::WeightsEvaluation(const WeightsReportOptions& options, const OpenWeights& open_weights,
                                      const RankDevice& device, const Communicator& ranks)
     : weights_name_(options.weights.weights.string()) {
-  const NamedRun named(options.run);
+  const NamedRun named = NamedRun::evaluated(options.run);
   refuse_idle_assignments(named.overrides().assignments);
   config_ = named.load();
   if (!options.tiles.empty()) config_.data.tiles = parse_tiles(options.tiles, "--tiles", config_.data.tiles);
@@ -48,6 +48,13 @@ WeightsEvaluation::WeightsEvaluation(const WeightsReportOptions& options, const 
   const bool exported = is_onnx(options.weights.weights);
   if (!exported) backend_ = open_device(device.name, config_.train.precision.value_or(device.fast.precision));
   dataset_ = read_split(config_, parse_split(options.split), ranks.leads());
+  if (named.divides() && ranks.leads()) {
+    log::warn(
+        "The data name no validation images: of all images only the {} are evaluated that a training on them {}. "
+        "To evaluate all of them: --data {},{}",
+        dataset_.images.size(), parse_split(options.split) == Split::train ? "takes" : "sets aside",
+        options.run.data, options.run.data);
+  }
   choose_automatic(config_, run_facts(config_, nullptr, dataset_, device, ranks));
   // No rank has more images than this, so a larger batch would only waste memory.
   const auto share = (std::ssize(dataset_.images) + ranks.size() - 1) / ranks.size();

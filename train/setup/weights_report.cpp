@@ -82,7 +82,7 @@ Answer report_weights(const WeightsReportOptions& asked, Ranks& all) {
   const RankDevice device = common_device(all, options.device);
   prepare_together(ranks, [&] {
     options = with_data_of_run(asked, ranks.leads());
-    if (ranks.leads()) NamedRun(options.run).say_data();
+    if (ranks.leads()) NamedRun::evaluated(options.run).say_data();
     evaluation.emplace(
         options, [&](const auto& classes) { return load_weights(options, classes); }, device, ranks);
     if (!options.no_plots)

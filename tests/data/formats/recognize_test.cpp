@@ -175,7 +175,9 @@ TEST_F(Recognize, WrongUltralyticsYamlsAreRefusedWithTheirLines) {
   EXPECT_TRUE(contains(missing, "`download:` (a script) says where the data are; brightnet does not run it"));
   EXPECT_TRUE(contains(said("train: images/train\nnames: [bolt]\nkpt_shape: [17, 4]\n"),
                        "d.yaml:3: 'kpt_shape' is [17, 4]"));
-  EXPECT_TRUE(contains(said("path: .\nnames: [bolt]\n"), "names no training images"));
+  EXPECT_TRUE(contains(said("path: .\nnames: [bolt]\n"), "names no images"));
+  data_.text("d.yaml", "val: images/train\nnames: [bolt]\n");
+  EXPECT_EQ(recognized("d.yaml").options.val, "images/train") << "for an evaluation";
   EXPECT_TRUE(contains(said("a: 1\n"), "this YAML describes no data"));
   EXPECT_TRUE(contains(said("layers: []\n"), "this is a model"));
 }
