@@ -115,6 +115,7 @@ void Trainer::begin() {
   observers_.begin({.status = status(),
                     .resumed = resumed_,
                     .best_epoch = progress_.best_epoch,
+                    .best = validation_.best() ? &*validation_.best() : nullptr,
                     .device_memory = memory().peak(),
                     .state = step_.state_bytes()});
   pace_.begin_run(progress_.times);

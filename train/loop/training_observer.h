@@ -53,6 +53,8 @@ struct RunBegan {
   bool resumed = false;
   /// The epoch of the best evaluation, from 1; 0: none yet.
   int best_epoch = 0;
+  /// Its metrics, without curves, confusion matrix and worst images; nullptr: none yet.
+  const Metrics* best = nullptr;
   /// Bytes on the device, all of which are allocated, and of the arrays that are saved.
   size_t device_memory = 0;
   uint64_t state = 0;

@@ -23,14 +23,18 @@ void ScheduleOptions::fields(Fields& f) {
   f("scales", scales, "factors there; empty: 0.1 each");
 }
 
+int64_t ScheduleOptions::in_steps(float value, int64_t steps_per_epoch) const {
+  const double steps = counts_epochs(unit) ? static_cast<double>(steps_per_epoch) : 1.0;
+  return std::llround(value * steps);
+}
+
 Schedule::Schedule(const ScheduleOptions& options, float rate, int64_t iterations_per_epoch, int64_t total)
     : options_(options), rate_(rate), total_(std::max<int64_t>(1, total)) {
-  const double unit = counts_epochs(options.unit) ? static_cast<double>(iterations_per_epoch) : 1.0;
-  longest_warmup_ = std::llround(options.warmup * unit);
+  longest_warmup_ = options.in_steps(options.warmup, iterations_per_epoch);
   warmup_length_ = warmup_end_ = std::min<int64_t>(longest_warmup_, total_);
   decay_.from = warmup_end_;
   if (options.steps.empty()) steps_ = {drop_of(default_drops[0]), drop_of(default_drops[1])};
-  for (const float step : options.steps) steps_.push_back(std::llround(step * unit));
+  for (const float step : options.steps) steps_.push_back(options.in_steps(step, iterations_per_epoch));
   if (options_.scales.empty()) options_.scales.assign(steps_.size(), 0.1f);
 }
 

@@ -54,6 +54,9 @@ struct ScheduleOptions {
   /// Factors of the rate at these parts of the run; empty: 0.1 each.
   std::vector<float> scales;
   void fields(Fields& f);
+
+  /// A value of warmup or steps in optimizer steps.
+  int64_t in_steps(float value, int64_t steps_per_epoch) const;
 };
 
 class Schedule {

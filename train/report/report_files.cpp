@@ -70,7 +70,7 @@ Thinning rest_of(size_t budget, const std::filesystem::path& folder) {
 }  // namespace
 
 RunReport::RunReport(const RunFolder& folder, OutputFiles& files, BestEffort& best_effort, RunDescription run,
-                     double after_epoch, int best_epoch, int64_t iteration)
+                     double after_epoch, int best_epoch, int64_t iteration, const Metrics* earlier_best)
     : folder_(folder),
       files_(files),
       best_effort_(best_effort),
@@ -82,6 +82,7 @@ RunReport::RunReport(const RunFolder& folder, OutputFiles& files, BestEffort& be
       plotted_(seconds_now()) {
   if (const std::string problem = typeface_problem(run_.classes); !problem.empty()) log::warn("{}", problem);
   standing_.best_epoch = best_epoch;
+  if (earlier_best) standing_.earlier_best = &earlier_best_.emplace(*earlier_best);
   if (after_epoch >= 0) best_effort_.attempt("What report.html had before", [this] { read_page(); });
   write_table();
   write_events();

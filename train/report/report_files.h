@@ -30,8 +30,9 @@ class RunReport {
  public:
   /// Starts a report, or, with `after_epoch` ≥ 0, continues one after that many epochs (MetricsCsv). `files`
   /// writes it, under `best_effort`: once it is there, no error of it reaches the caller. Both outlive it.
+  /// `earlier_best`: what an earlier process of the run has found best; nullptr: nothing.
   RunReport(const RunFolder& folder, OutputFiles& files, BestEffort& best_effort, RunDescription run,
-            double after_epoch, int best_epoch, int64_t iteration);
+            double after_epoch, int best_epoch, int64_t iteration, const Metrics* earlier_best = nullptr);
 
   /// The run's configuration, as a text of the TensorBoard events.
   void add_configuration(const std::string& yaml, int64_t iteration);
@@ -76,7 +77,7 @@ class RunReport {
   Thinning pictures_, points_;
   /// The standing of the run that the page shows; its curves are those of csv_.
   RunStanding standing_;
-  std::optional<Metrics> best_;
+  std::optional<Metrics> best_, earlier_best_;
   const Dataset* val_ = nullptr;
   bool best_is_drawn_ = true, all_is_drawn_ = true;
   /// The page of the run before it was resumed, and the sections of pictures.

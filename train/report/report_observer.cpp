@@ -30,7 +30,7 @@ void ReportObserver::run_began(const RunBegan& event) {
   RunDescription run = describe_run(setup_, layout_, event.device_memory);
   run.choices = choices_;
   report_.emplace(setup_.folder, setup_.files, best_effort_, std::move(run),
-                  event.resumed ? status.epochs_done : -1, event.best_epoch, status.iteration);
+                  event.resumed ? status.epochs_done : -1, event.best_epoch, status.iteration, event.best);
   report_->add_configuration(print_config(setup_.config), status.iteration);
   report_->add_labels(setup_.train);
   point_losses_ = status.losses;

@@ -1,6 +1,5 @@
 #include "train/report/run_page.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -22,22 +21,11 @@ std::string epochs_done(const TrainingTotals& totals) {
   return fmt::format("{:.0f}", std::floor(totals.epochs));
 }
 
-/// The row of an epoch; nullptr when there is none.
-const std::vector<double>* row_of(const MetricsTable& table, int epoch) {
-  const auto found =
-      std::find_if(table.rows.begin(), table.rows.end(), [&](const auto& row) { return row[0] == epoch; });
-  return found == table.rows.end() ? nullptr : &*found;
-}
-
 Page::Pairs headlines(const RunStanding& now) {
-  const MetricsTable& curves = now.curves;
-  const std::vector<double>* best = row_of(curves, now.best_epoch);
-  const auto of_best = [&](const char* column, double Metrics::*which) {
-    return score(now.best ? now.best->*which : best ? curves.value(*best, column) : std::nan(""));
-  };
-  Page::Pairs tiles{{"AP50 (mAP@0.5)", of_best("AP50", &Metrics::AP50)},
-                    {"AP (mAP@0.5:0.95)", of_best("AP", &Metrics::AP)}};
-  const OperatingPoint point = now.best ? now.best->best : OperatingPoint{};
+  const Metrics unknown;
+  const Metrics& best = now.best ? *now.best : now.earlier_best ? *now.earlier_best : unknown;
+  Page::Pairs tiles{{"AP50 (mAP@0.5)", score(best.AP50)}, {"AP (mAP@0.5:0.95)", score(best.AP)}};
+  const OperatingPoint point = best.best;
   if (point.f1 > 0) {
     tiles.emplace_back(fmt::format("precision at confidence {:.3f}", point.score), score(point.precision));
     tiles.emplace_back(fmt::format("recall at confidence {:.3f}", point.score), score(point.recall));

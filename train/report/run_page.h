@@ -33,6 +33,8 @@ struct RunStanding {
   TrainingTotals totals;
   /// Metrics of the best evaluation; nullptr: none in this process.
   const Metrics* best = nullptr;
+  /// Those that the state of an earlier process has: scores alone, without curves, confusion matrix and images.
+  const Metrics* earlier_best = nullptr;
   int best_epoch = 0;
   bool over = false;
   std::vector<std::string> sentences;

@@ -14,6 +14,7 @@
 #include "kernels/device/device.h"
 #include "layers/model/reader.h"
 #include "train/distributed/agreement.h"
+#include "train/loop/length.h"
 #include "train/loop/validation.h"
 #include "train/run/data_fingerprint.h"
 #include "train/setup/automatic_anchors.h"
@@ -129,6 +130,31 @@ void remark_on_sizes(const RunConfig& config, const Dataset& training, const Dat
         "The validation split has {}, by which the best weights are chosen: the score of fewer than {} is mostly chance.",
         counted(validation.images.size(), "image", "images"), fewest_validated);
   }
+}
+
+/// Warns of a schedule that was made for a much longer run: that of a .cfg, say, whose run is shortened.
+void remark_on_schedule(const RunConfig& config, const Dataset& training) {
+  const ScheduleOptions& schedule = config.schedule;
+  const RunLength length(config.train, static_cast<int64_t>(training.images.size()));
+  if (!length.bounded()) return;
+  const int64_t steps = length.steps(), per_epoch = length.steps_per_epoch();
+  const std::string run = counted(steps, "step", "steps");
+  // Under train.minutes the warm-up is cut to a tenth of what fits.
+  const int64_t warmup = config.train.minutes > 0 ? 0 : schedule.in_steps(schedule.warmup, per_epoch);
+  if (warmup > steps / 2) {
+    log::warn(
+        "The warm-up (schedule.warmup) takes {} and the run has {}: the learning rate rises {}. For a warm-up of a tenth of "
+        "the run at most: --set schedule.warmup=auto.",
+        counted(warmup, "step", "steps"), run,
+        warmup < steps ? "for more than half of it" : "until its end and never falls");
+  }
+  if (schedule.kind != ScheduleKind::steps || schedule.steps.empty()) return;
+  const int64_t first = schedule.in_steps(schedule.steps.front(), per_epoch);
+  if (first < steps) return;
+  log::warn(
+      "The first of schedule.steps is step {} and the run has {}: none of them is reached, and the learning rate does not "
+      "fall. For one that falls over the run: --set schedule.kind=cosine.",
+      first, run);
 }
 
 void append(std::vector<Choice>& choices, std::vector<Choice> more) {
@@ -277,6 +303,8 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   set_rates(run.model, config.train);
   if (ranks.leads()) {
     remark_on_sizes(config, run.training, run.validation);
+    // Of a run that goes on it cannot be changed.
+    if (!run.continues) remark_on_schedule(config, run.training);
     if (const std::string shared = describe_trained_on(run.training, run.validation); !shared.empty())
       log::warn("{}", shared);
   }

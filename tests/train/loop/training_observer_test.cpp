@@ -1,6 +1,7 @@
 // What a run tells those who watch it, and that watching changes nothing.
 #include "train/loop/training_observer.h"
 
+#include <optional>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -83,6 +84,31 @@ TEST(TrainingObserver, IsToldOfEveryStepEpochAndEvaluationInOrder) {
                                           "best 2",
                                           "ended finished"};
   EXPECT_EQ(notes.all, expected);
+}
+
+TEST(TrainingObserver, OfAResumedRunIsToldWhatItsBestEvaluationWas) {
+  class Best : public TrainingObserver {
+   public:
+    std::string name() const override { return "The best"; }
+    void run_began(const RunBegan& event) override {
+      begun_with = event.best ? std::optional(event.best->AP50) : std::nullopt;
+    }
+    void best_found(const BestFound& event) override { found = event.metrics.AP50; }
+    std::optional<double> begun_with, found;
+  } best;
+  const SmallRun run;
+  const RunConfig config = run.load();
+  SmallTraining training(config, run.folder() / "out");
+  training.observers_besides = {&best};
+  ASSERT_EQ(training.make().run(), TrainingEnd::finished);
+  EXPECT_FALSE(best.begun_with) << "a new run";
+  ASSERT_TRUE(best.found);
+  SmallTraining again(config, run.folder() / "out", true);
+  again.observers_besides = {&best};
+  Trainer trainer = again.make();
+  trainer.resume();
+  trainer.run();
+  EXPECT_EQ(best.begun_with, best.found);
 }
 
 TEST(TrainingObserver, EndsARunByTheStopSourceOfItsToken) {

@@ -100,6 +100,53 @@ TEST(RunReport, OfAShortRunItIsDrawnWhenAskedForAndOnlyForNews) {
   EXPECT_FALSE(is_drawn()) << "a second time";
 }
 
+// The best evaluation was within the second epoch, whose own at its end is worse; the state has its scores alone.
+TEST(RunReport, AResumedRunHasTheScoresOfItsBestEvaluationAndNotOfAnother) {
+  Report run;
+  Metrics best;
+  best.AP50 = 0.875;
+  best.AP = 0.625;
+  best.best = {.precision = 0.8, .recall = 0.7, .f1 = 0.75, .score = 0.3};
+  best.per_class.resize(1);
+  best.confusion = ConfusionMatrix(1);
+  best.worst = {{0, 1, {}}};
+  const auto check = [&](const char* when) {
+    const Page page = Page::read(read_file(run.folder.file("report.html")));
+    const std::string tiles = page.section("").dump();
+    const std::pair<const char*, const char*> all[] = {{"AP50 (mAP@0.5)", "0.875"},
+                                                       {"AP (mAP@0.5:0.95)", "0.625"},
+                                                       {"precision at confidence 0.300", "0.800"},
+                                                       {"recall at confidence 0.300", "0.700"}};
+    for (const auto& [name, value] : all) {
+      const std::string tile = Json{name, value}.dump();
+      EXPECT_NE(tiles.find(tile), std::string::npos) << tile << ' ' << when << ": " << tiles;
+    }
+    EXPECT_FALSE(page.section(Page::confusion_title).is_null()) << when;
+  };
+  {
+    RunReport report(run.folder, run.files, run.best_effort, of_bolts(), -1, 0, 0);
+    report.add_epoch({.epoch = 1.4, .metrics = &best, .whole = false});
+    report.add_best(best, run.val, 2, 14);
+    report.plot();
+  }
+  check("before");
+  Metrics saved = best, worse = best;
+  saved.confusion = ConfusionMatrix();
+  saved.worst.clear();
+  worse.AP50 = worse.AP = 0.25;
+  {
+    RunReport resumed(run.folder, run.files, run.best_effort, of_bolts(), 1.4, 2, 14, &saved);
+    saved = Metrics();
+    resumed.plot();
+    check("once resumed");
+    resumed.add_epoch({.epoch = 2, .metrics = &worse});
+    resumed.plot();
+    check("after the epoch");
+    resumed.finish();
+    check("at the end");
+  }
+}
+
 /// Curves of so many rows are drawn with fewer of them.
 TEST(RunReport, ThePageOfALongRunHasTheTimeOfEveryEpoch) {
   Report run;

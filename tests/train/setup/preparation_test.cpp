@@ -4,6 +4,7 @@
 
 #include "formats/darknet/weights.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "tests/formats/small_cfg.h"
 #include "tests/logged.h"
 #include "tests/train/distributed/thread_ranks.h"
 #include "tests/train/small_run.h"
@@ -39,6 +40,48 @@ TEST(Preparation, WarnsOfAValidationSplitOfFewImages) {
   EXPECT_NE(few.find(warning), std::string::npos) << few;
   const std::string enough = said_about(SmallRun(12, 10));
   EXPECT_EQ(enough.find(warning), std::string::npos) << enough;
+}
+
+// The .cfg has burn_in=100, max_batches = 2000 and steps=1600,1800.
+TEST(Preparation, WarnsOfAScheduleMadeForAMuchLongerRun) {
+  const SmallRun run;
+  write_atomically(run.folder() / "small.cfg", small_cfg);
+  const auto said_with = [&](const std::vector<std::string>& more) {
+    RunRequest request;
+    request.config = (run.folder() / "small.cfg").string();
+    request.overrides.assignments = {"data.format=yolo",
+                                     "data.root=" + (run.folder() / "data").string(),
+                                     "data.train=images/train",
+                                     "data.val=images/val",
+                                     "data.classes=[circle, square]",
+                                     "train.precision=fp32"};
+    request.overrides.assignments.insert(request.overrides.assignments.end(), more.begin(), more.end());
+    const testing::Logged logged;
+    prepared(request);
+    return logged.text();
+  };
+  const auto warns = [](const std::string& said, const std::string& of) {
+    return said.find(of) != std::string::npos;
+  };
+  const char *warmup = "The warm-up (schedule.warmup)", *steps = "The first of schedule.steps";
+  const std::string own = said_with({});
+  EXPECT_FALSE(warns(own, warmup) || warns(own, steps)) << own;
+
+  const std::string shortened = said_with({"train.iterations=12"});
+  EXPECT_TRUE(warns(shortened, "takes 100 steps and the run has 12 steps")) << shortened;
+  EXPECT_TRUE(warns(shortened, "is step 1600 and the run has 12 steps")) << shortened;
+  for (const char* remedy : {"--set schedule.warmup=auto", "--set schedule.kind=cosine"})
+    EXPECT_TRUE(warns(shortened, remedy)) << shortened;
+  const std::string remedied =
+      said_with({"train.iterations=12", "schedule.warmup=auto", "schedule.kind=cosine"});
+  EXPECT_FALSE(warns(remedied, warmup) || warns(remedied, steps)) << remedied;
+
+  EXPECT_TRUE(warns(said_with({"train.iterations=199"}), warmup));
+  EXPECT_FALSE(warns(said_with({"train.iterations=200"}), warmup)) << "half of the run";
+  EXPECT_TRUE(warns(said_with({"train.iterations=1600"}), steps));
+  EXPECT_FALSE(warns(said_with({"train.iterations=1601"}), steps));
+  // 12 images in batches of 8: two steps an epoch.
+  EXPECT_TRUE(warns(said_with({"train.iterations=0", "train.epochs=6"}), "the run has 12 steps"));
 }
 
 TEST(Preparation, ChoosingConvolutionsTakesATenthOfAShortRun) {
