@@ -30,6 +30,24 @@ Json to_json(const std::vector<RatePoint>& points, const std::optional<RateSugge
   return json;
 }
 
+/// Throws InputError where the folder has files of the same names that no earlier call has written: they would be lost.
+void keep_files_of_others(const fs::path& folder) {
+  const fs::path table = folder / "rate.csv", plot = folder / "rate.png";
+  const std::string advice = "Move it, or name another folder with --out.";
+  std::error_code error;
+  if (fs::exists(table, error)) {
+    const std::string own = rates_csv({});
+    std::string begins(own.size(), '\0');
+    open_regular(table).read(begins.data(), std::ssize(begins));
+    if (begins == own) return;
+    throw InputError("this already exists and is not a table of --find-rate", table.string(), advice);
+  }
+  if (fs::is_regular_file(plot, error)) {
+    throw InputError("this already exists, and no rate.csv beside it says that it is a plot of --find-rate",
+                     plot.string(), advice);
+  }
+}
+
 }  // namespace
 
 bool find_rate(const TuneOptions& options, int steps) {
@@ -41,6 +59,9 @@ bool find_rate(const TuneOptions& options, int steps) {
   request.overrides = named.overrides();
   request.weights = options.weights;
   Preparation run = prepare_sweep(request, options.device);
+  const fs::path out =
+      options.folder.empty() ? fs::path("runs") / (run.config.name + "-rate") : options.folder;
+  keep_files_of_others(out);
   const int batch = run.config.train.batch;
   log::info("{} steps of {} images while the learning rate grows from {:g} to {:g}", sweep.steps, batch,
             sweep.low, sweep.high);
@@ -51,8 +72,6 @@ bool find_rate(const TuneOptions& options, int steps) {
     return false;
   }
   const auto suggestion = suggest_rate(points);
-  const fs::path out =
-      options.folder.empty() ? fs::path("runs") / (run.config.name + "-rate") : options.folder;
   std::error_code error;
   fs::create_directories(out, error);
   write_atomically(out / "rate.csv", rates_csv(points));

@@ -170,6 +170,31 @@ TEST_F(Tunes, SuggestARateWhereItsPlotCannotBeWritten) {
   EXPECT_EQ(result.out.find("rate.png"), std::string::npos) << result.out;
 }
 
+TEST_F(Tunes, ReplaceTheCurveOfARateAndNoFilesOfOthers) {
+  const auto find_rate_beside = [&](const std::string& name, const std::string& content) {
+    fs::create_directories(run_.folder() / "mine");
+    write_atomically(run_.folder() / "mine" / name, content);
+    return run(tune({"run.yaml", "--find-rate", "--steps", "20", "--out", "mine"}));
+  };
+  for (const std::string name : {"rate.csv", "rate.png"}) {
+    const ProgramResult refused = find_rate_beside(name, "my own measurements\n");
+    EXPECT_EQ(refused.code, 2) << refused.err;
+    EXPECT_NE(refused.err.find("mine/" + name), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("--out"), std::string::npos) << refused.err;
+    EXPECT_EQ(refused.err.find("20 steps of"), std::string::npos) << "before the steps: " << refused.err;
+    EXPECT_EQ(file("mine/" + name), "my own measurements\n");
+    EXPECT_EQ(fs::remove_all(run_.folder() / "mine"), 2u) << "nothing else was written";
+  }
+  fs::create_directories(run_.folder() / "mine");
+  write_atomically(run_.folder() / "mine/rate.png", "an earlier plot\n");
+  const std::string earlier = "rate,loss,smoothed\n0.5,1,1\n";
+  const ProgramResult again = find_rate_beside("rate.csv", earlier);
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_TRUE(file("mine/rate.csv").starts_with("rate,loss,smoothed\n"));
+  EXPECT_NE(file("mine/rate.csv"), earlier);
+  EXPECT_NE(file("mine/rate.png"), "an earlier plot\n");
+}
+
 TEST_F(Tunes, FindARateWithoutBeginningARun) {
   const ProgramResult result = run(tune({"run.yaml", "--find-rate", "--steps", "60", "--json", "rate.json"}));
   ASSERT_EQ(result.code, 0) << result.err;

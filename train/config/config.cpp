@@ -224,12 +224,22 @@ YamlDocument read_document(const fs::path& file, const DarknetImport* import, co
       "or give a run's YAML: those in configs/ are examples.");
 }
 
+/// The micro-batch of a .cfg belongs to its own batch. Beside another one, which is yet to be chosen or which it does not
+/// divide, it is automatic, unless the user gives it as well. `section` is the recipe's, with the command line's values.
+void fit_recipes_micro_batch(TrainOptions& train, const YamlValue& section) {
+  if (section.from_command_line() || child(section, "micro_batch").from_command_line()) return;
+  if (!train.micro_batch.has_value()) return;
+  if (!train.batch.has_value() || train.batch % train.micro_batch != 0) train.micro_batch = {};
+}
+
 void check_batches(const RunConfig& config, const YamlValue& train) {
   const Auto<int>&batch = config.train.batch, &micro_batch = config.train.micro_batch;
   if (batch.has_value() && micro_batch.has_value() && batch % micro_batch != 0) {
     throw InputError("'micro_batch' is " + std::to_string(micro_batch) + " and must divide 'batch', " +
                          std::to_string(batch),
-                     child(train, "micro_batch").where());
+                     child(train, "micro_batch").where(),
+                     fmt::format("Set it to {}, or to auto (--set train.micro_batch=auto).",
+                                 std::gcd(batch.value(), micro_batch.value())));
   }
 }
 
@@ -312,6 +322,7 @@ RunConfig load_run_config(const fs::path& file, const Overrides& overrides, bool
   resolve_weights(config.train.weights, child(train, "weights"), folder);
   resolve_teacher(config.train, train, folder);
   resolve_file(config.train.weights_cfg, child(train, "weights_cfg"), "train.weights_cfg", folder);
+  if (own_import) fit_recipes_micro_batch(config.train, train);
   check_batches(config, train);
   keep_ratio(config.train, child(train, "sizes").where());
   check_schedule(config.schedule, child(root, "schedule"));

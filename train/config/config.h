@@ -87,8 +87,9 @@ struct TrainOptions {
   float pretrained_rate = 1;  ///< factor on the learning rate of layers loaded from `weights`
   /// First part of the run over which these layers' learning rate rises from 0; a fraction, 0: at once.
   float pretrained_warmup = 0;
-  std::vector<std::string> fresh;  ///< layers that `weights` does not contain; the run adds those it finds
-  float save_every = 30;           ///< seconds between saved states, within an epoch too
+  /// Layers or blocks that `weights` does not contain; the run adds the layers it finds.
+  std::vector<std::string> fresh;
+  float save_every = 30;     ///< seconds between saved states, within an epoch too
   int save_epochs = 0;       ///< epochs between weights that are kept besides the best and last; 0: none are
   float log_every = 10;      ///< seconds between progress lines without a terminal
   float bucket_mb = 8;       ///< MiB of gradients per all-reduce

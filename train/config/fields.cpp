@@ -80,7 +80,7 @@ void TrainOptions::fields(Fields& f) {
   f("pretrained_warmup", pretrained_warmup,
     "first part of the run over which the rate of layers loaded from the weights rises from 0; 0: at once")
       .within(0, 1);
-  f("fresh", fresh, "layers that the weights do not contain; they are trained at the full rate");
+  f("fresh", fresh, "layers or blocks that the weights do not contain; they are trained at the full rate");
   f("save_every", save_every, "seconds between saved states; more if saving would take over 2 % of the time")
       .at_least(0);
   f("save_epochs", save_epochs,

@@ -42,20 +42,19 @@ void freeze_first(int count, std::vector<bool>& frozen) {
   std::fill_n(frozen.begin(), count, true);
 }
 
-void freeze_part(const Model& model, const std::string& part, std::vector<bool>& frozen) {
-  bool found = false;
+/// The layers that `part` names. Throws InputError, which names train.`key`, where there are none.
+std::vector<size_t> layers_of(const Model& model, const std::string& part, const std::string& key) {
+  std::vector<size_t> found;
   std::vector<std::string> names;
-  for (size_t i = 0; i < frozen.size(); ++i) {
+  for (size_t i = 0; i < model.layers.size(); ++i) {
     const std::string& name = model.layers[i].name;
     names.push_back(name.substr(0, name.find('.')));
-    if (!belongs_to(model.layers[i], part)) continue;
-    frozen[i] = true;
-    found = true;
+    if (belongs_to(model.layers[i], part)) found.push_back(i);
   }
-  if (found) return;
+  if (!found.empty()) return found;
   const std::string nearest = nearest_word(part, names);
   throw InputError(
-      "'freeze' names '" + part + "', and the model has no such layer or block", "train.freeze",
+      "'" + key + "' names '" + part + "', and the model has no such layer or block", "train." + key,
       nearest.empty() ? "`brightnet memory` lists the layers." : "Did you mean '" + nearest + "'?");
 }
 
@@ -284,13 +283,32 @@ std::vector<bool> frozen_layers(const Model& model, const TrainOptions& train) {
     if (is_number(part)) {
       freeze_first(std::stoi(part), frozen);
     } else {
-      freeze_part(model, part, frozen);
+      for (const size_t layer : layers_of(model, part, "freeze")) frozen[layer] = true;
     }
   }
   for (size_t i = 0; i < frozen.size(); ++i) {
     if (is_conv(model.layers[i]) && !frozen[i]) return frozen;
   }
   throw InputError("'freeze' leaves nothing to train", "train.freeze", "Freeze less of the model.");
+}
+
+void name_fresh_layers(TrainOptions& train, const Model& model) {
+  std::vector<std::string> names;
+  const auto add = [&names](const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  for (const std::string& part : train.fresh) {
+    // A layer is no more than itself, though a block has its name: the run lists layers, and a list that is read again
+    // must not grow.
+    const bool is_layer = std::any_of(model.layers.begin(), model.layers.end(),
+                                      [&part](const auto& layer) { return layer.name == part; });
+    if (is_layer) {
+      add(part);
+    } else {
+      for (const size_t layer : layers_of(model, part, "fresh")) add(model.layers[layer].name);
+    }
+  }
+  train.fresh = std::move(names);
 }
 
 void set_rates(Model& model, const TrainOptions& train) {

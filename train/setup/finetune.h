@@ -15,7 +15,12 @@ namespace brightnet {
 /// does not have, and when nothing is left to train.
 std::vector<bool> frozen_layers(const Model& model, const TrainOptions& train);
 
-/// Sets the layers' rates: 0 for the frozen ones, 1 for those in `fresh`, `pretrained_rate` for all others, which are
+/// Puts the layers of each block that train.fresh names in the block's place, so that the list has names of layers alone.
+/// Throws InputError for a layer or block that the model does not have. Not for a run that is resumed: what it was
+/// trained with stays as it is.
+void name_fresh_layers(TrainOptions& train, const Model& model);
+
+/// Sets the layers' rates: 0 for the frozen ones, 1 for the layers in `fresh`, `pretrained_rate` for all others, which are
 /// the pretrained ones of a run with `weights`. For a run it is called once, when its configuration is complete. Throws
 /// InputError as frozen_layers() does.
 void set_rates(Model& model, const TrainOptions& train);

@@ -61,6 +61,7 @@ NamedModel read_model(const std::string& file, const Overrides& overrides, int c
     named.config = load_run_config(config, all, false);
     if (classes <= 0 && !own_classes) classes = static_cast<int>(class_names(named.config).size());
     named.model = load_model(named.config, classes);
+    name_fresh_layers(named.config.train, named.model);
     set_rates(named.model, named.config.train);
     return named;
   };

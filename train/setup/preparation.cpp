@@ -174,6 +174,7 @@ void prepare_model(Preparation& run) {
   RunConfig& config = run.config;
   const auto classes = static_cast<int>(run.training.classes.size());
   run.model = run.old ? model_of_folder(config, classes) : load_model(config, classes);
+  if (!run.old) name_fresh_layers(config.train, run.model);
   if (const auto size = choose_size(config, run.training, run.model)) run.choices.push_back(*size);
   StartingParameters start =
       starting_parameters(config, run.model, run.training.classes, *run.backend, run.old.has_value());

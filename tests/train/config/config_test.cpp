@@ -198,7 +198,8 @@ TEST_F(RunConfigFile, MayBePrintedBeforeItsDataAreThere) {
 }
 
 TEST_F(RunConfigFile, RefusesWhatDoesNotFitTogether) {
-  EXPECT_NE(failure("train:\n  batch: 64\n  micro_batch: 24\n").find("run.yaml:3"), std::string::npos);
+  for (const char* words : {"run.yaml:3", "Set it to 8, or to auto"})
+    EXPECT_NE(failure("train:\n  batch: 64\n  micro_batch: 24\n").find(words), std::string::npos) << words;
   EXPECT_NE(failure("train: {micro_batch: some}\n").find("auto"), std::string::npos);
   EXPECT_NE(failure("schedule: {steps: [10, 5]}\n").find("ascending"), std::string::npos);
   EXPECT_NE(failure("schedule: {steps: [5, 10], scales: [0.1]}\n").find("one factor"), std::string::npos);

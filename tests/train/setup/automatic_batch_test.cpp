@@ -1,6 +1,8 @@
 // The batch that is chosen for a run: by the images, the time that it has, the ranks.
 #include <gtest/gtest.h>
 
+#include "core/files.h"
+#include "tests/formats/small_cfg.h"
 #include "tests/train/setup/chosen_values.h"
 #include "train/setup/automatic.h"
 
@@ -94,6 +96,27 @@ TEST(AutomaticValues, TheBatchIsSharedEquallyByTheRanks) {
   config.train.micro_batch = 6;
   facts.ranks = 2;
   EXPECT_EQ(chosen(facts, config).train.batch, 12) << "whole micro-batches on both ranks";
+}
+
+TEST(AutomaticValues, TheMicroBatchOfACfgGivesWayToAnotherBatchUnlessItIsGivenToo) {
+  const std::filesystem::path file =
+      std::filesystem::path(::testing::TempDir()) / "automatic_batch_test" / "net.cfg";
+  std::filesystem::create_directories(file.parent_path());
+  write_atomically(file, with(small_cfg, "batch=8", "batch=64"));
+  const auto loaded = [&file](const std::vector<std::string>& assignments) {
+    return load_run_config(file, assignments, false).train;
+  };
+  EXPECT_EQ(loaded({}).micro_batch, 32) << "64 in 2 subdivisions";
+  EXPECT_EQ(loaded({"--batch:train.batch=96"}).micro_batch, 32);
+  for (const char* batch : {"auto", "48", "6", "2"})
+    EXPECT_FALSE(loaded({std::string("--batch:train.batch=") + batch}).micro_batch.has_value()) << batch;
+  EXPECT_EQ(loaded({"train.batch=48", "train.micro_batch=16"}).micro_batch, 16);
+  EXPECT_EQ(loaded({"train.batch=auto", "train.micro_batch=16"}).micro_batch, 16);
+  EXPECT_THROW(loaded({"train.batch=48", "train.micro_batch=32"}), InputError);
+  EXPECT_THROW(loaded({"train={batch: 48, micro_batch: 32}"}), InputError);
+  const RunConfig config = load_run_config(file, {"train.batch=auto"}, false);
+  EXPECT_EQ(chosen(facts_of(24), config).train.batch, 8) << "and not 32";
+  std::filesystem::remove_all(file.parent_path());
 }
 
 TEST(AutomaticValues, ASetOfTilesIsAsLargeAsItsPicturesAreMany) {

@@ -58,6 +58,27 @@ TEST(Finetune, FreezesTheFirstLayersOrNamedParts) {
   EXPECT_THROW(set_rates(model, train), InputError) << "nothing would be trained";
 }
 
+TEST(Finetune, FreshBlocksLearnAtTheFullRateAndUnknownNamesAreRefused) {
+  Model model = shipped_model("yolov4-tiny", 3);
+  TrainOptions train;
+  train.pretrained_rate = 0.25f;
+  train.fresh = {"stage2", "predict32"};
+  name_fresh_layers(train, model);
+  set_rates(model, train);
+  for (const char* layer : {"stage2.in", "stage2.merge", "predict32"}) EXPECT_EQ(rate_of(model, layer), 1);
+  for (const char* layer : {"stage1.in", "predict16"}) EXPECT_EQ(rate_of(model, layer), 0.25f);
+  const std::vector<std::string> layers = train.fresh;
+  name_fresh_layers(train, model);
+  EXPECT_EQ(train.fresh, layers) << "as it is read again from the run's folder";
+  train.fresh = {"predctx"};
+  try {
+    name_fresh_layers(train, model);
+    FAIL();
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("Did you mean 'predict"), std::string::npos) << e.what();
+  }
+}
+
 /// A network of the small model in training, with these parts frozen and a batch of two.
 std::unique_ptr<BoundNetwork> network_with_frozen(Backend& backend, const std::vector<std::string>& freeze) {
   Model model = model_of(small_model, 2);

@@ -254,6 +254,20 @@ TEST(Preparation, FreezesTheFirstConvolutionUnderNewPredictionLayers) {
   EXPECT_EQ(rates({"circle", "square"}, ""), Rates(1, 1)) << "the prediction layers are pretrained, too";
 }
 
+TEST(Preparation, RefusesFreshLayersThatTheModelDoesNotHave) {
+  const SmallRun run;
+  RunRequest request = request_of(run);
+  request.overrides = {"train.fresh=[conv3]"};
+  EXPECT_EQ(prepared(request).config.train.fresh, std::vector<std::string>{"conv3"});
+  request.overrides = {"train.fresh=[conf3]"};
+  try {
+    prepared(request);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("Did you mean 'conv3'?"), std::string::npos) << error.what();
+  }
+}
+
 /// A CPU with as much free memory as a test wants.
 class SmallBackend : public cpu::CpuBackend {
  public:
