@@ -78,9 +78,10 @@ DarknetTrained read_darknet_trained(const DarknetFilesToRead& files) {
     trained.layout = ParameterLayout(trained.model);
     trained.values = initial_parameters(trained.model, trained.layout, 0);
     // Part of a file tells nothing of the number of its classes.
-    made.report =
-        load_darknet_weights(files.weights, trained.model, trained.layout, trained.values,
-                             {.network = files.partial ? &trained.model : nullptr, .partial = files.partial});
+    made.report = load_darknet_weights(files.weights, trained.model, trained.layout, trained.values,
+                                       {.network = files.partial ? &trained.model : nullptr,
+                                        .partial = files.partial,
+                                        .may_be_partial = files.may_be_partial});
   };
   load(import.model);
   if (made.report.whole() && made.report.classes != trained.model.classes)
