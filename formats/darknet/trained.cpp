@@ -97,8 +97,11 @@ DarknetTrained read_darknet_trained(const DarknetFilesToRead& files) {
   trained.size = trained.model.size;
   trained.letterbox = import.letterbox;
   trained.resize = Resize::darknet;
-  trained.training = {{"imported", files.weights.filename().string()},
-                      {"images_seen", std::to_string(made.report.header.seen)}};
+  const DarknetHeader& header = made.report.header;
+  trained.training = {
+      {"imported", files.weights.filename().string()},
+      {"images_seen", std::to_string(header.seen)},
+      {"darknet_version", fmt::format("{}.{}.{}", header.major, header.minor, header.revision)}};
   return made;
 }
 
