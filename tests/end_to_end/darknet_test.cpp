@@ -146,6 +146,22 @@ TEST_F(DarknetProject, ItsCutWeightsAreRefusedWithOptionsThatTheCommandHas) {
       refused({"import", "--cfg", "small.cfg", "--weights", "cut.weights", "--out", "mine.yaml"})));
 }
 
+TEST_F(DarknetProject, ItsWeightsInFp16AreNotSaidToBeIdenticalToDarknets) {
+  ASSERT_EQ(run({"train", "small.cfg", "--data", "obj.data", "--out", "run"}).code, 0);
+  const auto exported = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), "export");
+    const ProgramResult result = run(more);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.out + result.err;
+  };
+  exported({"--weights", "run/weights/last.safetensors", "--format", "safetensors", "--half", "--out",
+            "half.safetensors"});
+  const std::string said = exported(
+      {"--weights", "half.safetensors", "--format", "darknet", "--numbers", "kept", "--out", "back/small"});
+  EXPECT_EQ(said.find("bit-identical"), std::string::npos) << said;
+  EXPECT_NE(said.find("The numbers are those of the weights given, unchanged"), std::string::npos) << said;
+}
+
 TEST_F(DarknetProject, IsRefusedWithSectionAndLine) {
   write("small.cfg", with(small_cfg, "[sam]", "[crnn]"));
   const ProgramResult result = run({"train", "small.cfg", "--data", "obj.data"});
