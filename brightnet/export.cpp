@@ -146,7 +146,7 @@ void export_darknet(const Weights& weights, const std::filesystem::path& folder,
       are_scaled(*chosen)
           ? "The weights are scaled so that OpenCV and darknet compute the same; --numbers kept writes "
             "them unchanged."
-          : "The weights are bit-identical; with --numbers scaled OpenCV computes the same as darknet.");
+          : "The numbers are those of the weights given, unchanged; with --numbers scaled OpenCV computes the same as darknet.");
   if (!trained.model.quantization.empty()) {
     log::warn(
         "darknet's files cannot hold these weights' scales of int8: what is written computes in floating point alone. For "

@@ -258,6 +258,23 @@ uint64_t images_seen(const TrainedModel& trained) {
   return seen;
 }
 
+/// The version of the file that the network was imported from, by read_darknet_trained(), so that unchanged numbers
+/// become the same file. Ours where none is noted, or one whose count of images has 32 bits, which ours may not fit.
+DarknetHeader version_of_import(const TrainedModel& trained) {
+  const auto noted = trained.training.find("darknet_version");
+  if (noted == trained.training.end()) return {};
+  DarknetHeader header;
+  const char *at = noted->second.data(), *end = at + noted->second.size();
+  int32_t* const numbers[] = {&header.major, &header.minor, &header.revision};
+  for (int32_t* const number : numbers) {
+    if (number != numbers[0] && (at == end || *at++ != '.')) return {};
+    const auto read = std::from_chars(at, end, *number);
+    if (read.ec != std::errc()) return {};
+    at = read.ptr;
+  }
+  return at == end && header.is_plausible() && header.wide() ? header : DarknetHeader{};
+}
+
 }  // namespace
 
 std::string write_darknet_cfg(const Model& model, const InputFit& fit) {
@@ -316,10 +333,12 @@ DarknetFiles export_darknet(const fs::path& folder, const std::string& name, con
   const std::string cfg = write_darknet_cfg(trained.model, trained.fit());
   if (std::error_code failed; !folder.empty()) create_folders(folder, failed);
   write_atomically(files.cfg, cfg);
+  DarknetHeader header = are_scaled(numbers) ? DarknetHeader{} : version_of_import(trained);
+  header.seen = images_seen(trained);
   save_darknet_weights(
       files.weights, trained.model, trained.layout,
       are_scaled(numbers) ? scaled_to_large_variances(trained.layout, trained.values) : trained.values,
-      {.seen = images_seen(trained)});
+      header);
   write_atomically(files.names, fmt::format("{}\n", fmt::join(trained.classes, "\n")));
   return files;
 }

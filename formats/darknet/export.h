@@ -52,7 +52,8 @@ constexpr bool are_scaled(DarknetNumbers numbers) {
 std::vector<float> scaled_to_large_variances(const ParameterLayout& layout, std::vector<float> values);
 
 /// Writes NAME.cfg, NAME.weights and NAME.names. The header of the weights counts the images that darknet had
-/// seen when the network was imported; otherwise 0.
+/// seen when the network was imported; otherwise 0. With kept numbers it also has the version of the imported
+/// file, if that is 0.2 or later.
 struct DarknetFiles {
   std::filesystem::path cfg, weights, names;
 };

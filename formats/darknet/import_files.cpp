@@ -22,7 +22,11 @@ fs::path recipe_path(const fs::path& model) {
 
 /// Reads the .weights and reports the layers that it does not contain, as in a .conv.137.
 TrainedModel read_weights(const ImportOptions& options) {
-  DarknetTrained read = read_darknet_trained({options.cfg, options.weights, options.names, options.partial});
+  DarknetTrained read = read_darknet_trained({.cfg = options.cfg,
+                                              .weights = options.weights,
+                                              .names = options.names,
+                                              .partial = options.partial,
+                                              .may_be_partial = true});
   const DarknetWeightsReport& report = read.report;
   log::info("{}: {}, of version {}.{}.{} after {} images", options.weights.string(), report.summary(),
             report.header.major, report.header.minor, report.header.revision, report.header.seen);

@@ -78,9 +78,10 @@ DarknetTrained read_darknet_trained(const DarknetFilesToRead& files) {
     trained.layout = ParameterLayout(trained.model);
     trained.values = initial_parameters(trained.model, trained.layout, 0);
     // Part of a file tells nothing of the number of its classes.
-    made.report =
-        load_darknet_weights(files.weights, trained.model, trained.layout, trained.values,
-                             {.network = files.partial ? &trained.model : nullptr, .partial = files.partial});
+    made.report = load_darknet_weights(files.weights, trained.model, trained.layout, trained.values,
+                                       {.network = files.partial ? &trained.model : nullptr,
+                                        .partial = files.partial,
+                                        .may_be_partial = files.may_be_partial});
   };
   load(import.model);
   if (made.report.whole() && made.report.classes != trained.model.classes)
@@ -96,8 +97,11 @@ DarknetTrained read_darknet_trained(const DarknetFilesToRead& files) {
   trained.size = trained.model.size;
   trained.letterbox = import.letterbox;
   trained.resize = Resize::darknet;
-  trained.training = {{"imported", files.weights.filename().string()},
-                      {"images_seen", std::to_string(made.report.header.seen)}};
+  const DarknetHeader& header = made.report.header;
+  trained.training = {
+      {"imported", files.weights.filename().string()},
+      {"images_seen", std::to_string(header.seen)},
+      {"darknet_version", fmt::format("{}.{}.{}", header.major, header.minor, header.revision)}};
   return made;
 }
 

@@ -16,6 +16,7 @@ struct DarknetFilesToRead {
   std::filesystem::path names;
   bool partial = false;                   ///< DarknetWeightsOptions::partial
   std::vector<std::string> classes = {};  ///< the names, when there is no such file; empty: they are numbered
+  bool may_be_partial = false;            ///< DarknetWeightsOptions::may_be_partial
 };
 
 /// A trained network, and what was read of its values.

@@ -171,11 +171,17 @@ std::string ordinal(size_t number) {
   return std::to_string(number) + endings[!teen && number % 10 < 4 ? number % 10 : 0];
 }
 
-constexpr const char* partial_remedy =
-    "Give the model that these weights belong to (its .cfg tells their shapes), or --weights-partial to take "
-    "the layers before.";
+/// What to do about a file that is of another network, or not whole.
+const char* remedy_for_unfit_weights(const DarknetWeightsOptions& options) {
+  return options.may_be_partial
+             ? "Give the model that these weights belong to (its .cfg tells their shapes), or "
+               "--weights-partial to take the layers before."
+             : "Give the .cfg that these weights belong to. If this is it, the file was cut short or damaged "
+               "while it was copied or downloaded; fetch it again.";
+}
 
-[[noreturn]] void refuse_length(const WeightsFile& weights, const Model& network, const Extent& extent) {
+[[noreturn]] void refuse_length(const WeightsFile& weights, const Model& network, const Extent& extent,
+                                const DarknetWeightsOptions& options) {
   const uint64_t expected = weights.header().bytes() + sizeof(float) * floats_of(extent.blocks);
   std::string what = fmt::format("it has {} bytes, and all weights of '{}' with {} classes take {}",
                                  weights.bytes(), network.name, extent.classes, expected);
@@ -185,7 +191,8 @@ constexpr const char* partial_remedy =
     what += fmt::format(": it ends inside the {} of {} convolutions, '{}'", ordinal(extent.whole + 1),
                         extent.blocks.size(), extent.blocks[extent.whole].layer->name);
   }
-  throw InputError(what + ", and no other number of classes fits", weights.file().string(), partial_remedy);
+  throw InputError(what + ", and no other number of classes fits", weights.file().string(),
+                   remedy_for_unfit_weights(options));
 }
 
 /// What is wrong with a convolution's values; empty when they are plausible.
@@ -256,8 +263,8 @@ DarknetPrediction prediction_of(const Block& block, const std::string& layer,
 /// Reads the convolutions in order, up to the first invalid one.
 class BlockReader {
  public:
-  BlockReader(WeightsFile& weights, const Extent& extent, bool partial)
-      : weights_(weights), extent_(extent), partial_(partial) {}
+  BlockReader(WeightsFile& weights, const Extent& extent, const DarknetWeightsOptions& options)
+      : weights_(weights), extent_(extent), options_(options) {}
 
   /// Calls use(index, values) for each and returns how many were valid. A convolution without batch-norm
   /// cannot be validated, so that in a partly invalid file it is used only if a valid batch-normalised
@@ -272,7 +279,7 @@ class BlockReader {
       weights_.read(numbers, block.floats());
       const std::string wrong = nonsense(block, numbers);
       if (!wrong.empty()) {
-        if (!partial_) refuse(i, wrong);
+        if (!options_.partial) refuse(i, wrong);
         return used;
       }
       unconfirmed.push_back(std::move(numbers));
@@ -290,12 +297,12 @@ class BlockReader {
         fmt::format("where the {} of {} convolutions is expected, '{}', it has {}: it is of another "
                     "network, or damaged",
                     ordinal(index + 1), extent_.blocks.size(), extent_.blocks[index].layer->name, wrong),
-        weights_.file().string(), partial_remedy);
+        weights_.file().string(), remedy_for_unfit_weights(options_));
   }
 
   WeightsFile& weights_;
   const Extent& extent_;
-  const bool partial_;
+  const DarknetWeightsOptions& options_;
 };
 
 /// How many leading convolutions of two networks are alike, except for the filters of heads.
@@ -309,14 +316,16 @@ size_t alike(const std::vector<Block>& a, const std::vector<Block>& b) {
 }
 
 void refuse_other_network(const WeightsFile& weights, const Model& model, const std::vector<Block>& theirs,
-                          const std::vector<Block>& ours, size_t at) {
+                          const std::vector<Block>& ours, size_t at, const DarknetWeightsOptions& options) {
   const auto text = [&](const std::vector<Block>& blocks) {
     return at < blocks.size() ? blocks[at].text() : std::string("missing");
   };
   throw InputError(
       fmt::format("it is of another network than '{}': the {} convolution is {} there and {} here",
                   model.name, ordinal(at + 1), text(theirs), text(ours)),
-      weights.file().string(), "--weights-partial takes the layers before.");
+      weights.file().string(),
+      options.may_be_partial ? "--weights-partial takes the layers before."
+                             : remedy_for_unfit_weights(options));
 }
 
 }  // namespace
@@ -349,11 +358,11 @@ DarknetWeightsReport load_darknet_weights(const fs::path& file, const Model& mod
   WeightsFile weights(file);
   const Model& network = options.network ? *options.network : model;
   const Extent extent = extent_of(weights, network, options.network == nullptr);
-  if (!extent.clean && !options.partial) refuse_length(weights, network, extent);
+  if (!extent.clean && !options.partial) refuse_length(weights, network, extent, options);
   const std::vector<Block> targets = blocks_of(model, model.classes);
   const size_t shared = alike(extent.blocks, targets);
   if (shared < std::max(extent.blocks.size(), targets.size()) && !options.partial)
-    refuse_other_network(weights, model, extent.blocks, targets, shared);
+    refuse_other_network(weights, model, extent.blocks, targets, shared, options);
 
   DarknetWeightsReport report;
   report.header = weights.header();
@@ -363,7 +372,7 @@ DarknetWeightsReport load_darknet_weights(const fs::path& file, const Model& mod
     for (const ParameterEntry* entry : entries_of(targets[index], layout))
       report.match.left.push_back(entry->name + " (" + why + ")");
   };
-  const size_t read = BlockReader(weights, extent, options.partial).read([&](size_t i, const auto& numbers) {
+  const size_t read = BlockReader(weights, extent, options).read([&](size_t i, const auto& numbers) {
     if (i >= shared) return;
     if (extent.blocks[i].same_shape(targets[i])) {
       put(targets[i], layout, numbers, values, report.match);

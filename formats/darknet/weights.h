@@ -33,6 +33,8 @@ struct DarknetWeightsOptions {
   const Model* network = nullptr;
   /// Take the convolutions before the first invalid one, instead of refusing the file.
   bool partial = false;
+  /// The command has --weights-partial, so that an error may advise it.
+  bool may_be_partial = false;
 };
 
 /// A prediction layer of a file for another number of classes, which the model has no place for.

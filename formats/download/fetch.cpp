@@ -46,7 +46,8 @@ struct Wanted {
 [[noreturn]] void not_weights(const fs::path& file, const std::string& why) {
   throw InputError(
       "what was fetched are not darknet's weights: " + why, file.string(),
-      "A proxy or the mirror may have sent something else; try again, or name another with --mirror.");
+      "A proxy or the mirror may have sent something else; try again, or name another mirror with "
+      "BRIGHTNET_MIRROR (brightnet download: --mirror).");
 }
 
 void check_weights(const fs::path& file) {
@@ -78,7 +79,7 @@ void check_names(const fs::path& file) {
   const auto lines = read_lines(file);
   if (!lines.empty() && lines.front().text.find('<') == std::string::npos) return;
   throw InputError("what was fetched is no list of class names", file.string(),
-                   "Try again, or name a mirror.");
+                   "Try again, or name a mirror with BRIGHTNET_MIRROR (brightnet download: --mirror).");
 }
 
 std::string mirror_of(const FetchOptions& options) {
@@ -157,9 +158,11 @@ void verify(const Part& part, const Wanted& wanted) {
   if (!wanted.sha256.empty()) {
     const std::string hash = sha256_of(part.path());
     if (hash == wanted.sha256) return;
-    throw InputError(fmt::format("what was fetched from {} is not {}: its SHA-256 is {}, and {} was expected",
-                                 wanted.address, wanted.name, hash, wanted.sha256),
-                     wanted.name, "Name a mirror that you trust with --mirror, or try again later.");
+    throw InputError(
+        fmt::format("what was fetched from {} is not {}: its SHA-256 is {}, and {} was expected",
+                    wanted.address, wanted.name, hash, wanted.sha256),
+        wanted.name,
+        "Name a mirror that you trust with BRIGHTNET_MIRROR (brightnet download: --mirror), or try again later.");
   }
   if (wanted.check) wanted.check(part.path());
 }

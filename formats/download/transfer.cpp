@@ -175,7 +175,7 @@ class Attempt {
     }
     Failure failure{
         fmt::format("the server of {} answers with HTTP {}", address_, code),
-        "Name a mirror with --mirror or BRIGHTNET_MIRROR, or fetch the file by hand and give its path with "
+        "Name a mirror with BRIGHTNET_MIRROR (brightnet download: --mirror), or fetch the file by hand and give its path with "
         "--weights."};
     if (code == 404 || code == 410)
       failure.what = fmt::format("there is no such file at {} (HTTP {})", address_, code);
@@ -188,7 +188,7 @@ class Attempt {
     Failure failure{
         fmt::format("{} could not be fetched: {}", address_, why),
         "Without a network, fetch the file on another machine and give its path with --weights, or name a "
-        "mirror with --mirror or BRIGHTNET_MIRROR; https_proxy names a proxy."};
+        "mirror with BRIGHTNET_MIRROR (brightnet download: --mirror); https_proxy names a proxy."};
     switch (code) {
       case CURLE_RECV_ERROR:
       case CURLE_SEND_ERROR:

@@ -124,6 +124,44 @@ TEST_F(DarknetProject, IsImportedAsAModelAndARecipe) {
   EXPECT_EQ(run({"config", "small.cfg"}).code, 0);
 }
 
+TEST_F(DarknetProject, ItsCutWeightsAreRefusedWithOptionsThatTheCommandHas) {
+  std::string cut(60, '\0');  // darknet's header of version 0.2.5, and ten numbers
+  cut[4] = 2;
+  cut[8] = 5;
+  write("cut.weights", cut);
+  const auto refused = [&](const std::vector<std::string>& words) {
+    const ProgramResult result = run(words);
+    EXPECT_EQ(result.code, 2) << result.err;
+    EXPECT_NE(result.err.find("it ends inside the 1st of"), std::string::npos) << result.err;
+    return result.err;
+  };
+  const auto names_partial = [](const std::string& error) {
+    return error.find("--weights-partial") != std::string::npos;
+  };
+  EXPECT_FALSE(names_partial(
+      refused({"detect", "--weights", "cut.weights", "--cfg", "small.cfg", "--source", "data/images/val"})));
+  EXPECT_TRUE(names_partial(
+      refused({"train", "small.cfg", "--data", "obj.data", "--weights", "cut.weights", "--out", "run"})));
+  EXPECT_TRUE(names_partial(
+      refused({"import", "--cfg", "small.cfg", "--weights", "cut.weights", "--out", "mine.yaml"})));
+}
+
+TEST_F(DarknetProject, ItsWeightsInFp16AreNotSaidToBeIdenticalToDarknets) {
+  ASSERT_EQ(run({"train", "small.cfg", "--data", "obj.data", "--out", "run"}).code, 0);
+  const auto exported = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), "export");
+    const ProgramResult result = run(more);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.out + result.err;
+  };
+  exported({"--weights", "run/weights/last.safetensors", "--format", "safetensors", "--half", "--out",
+            "half.safetensors"});
+  const std::string said = exported(
+      {"--weights", "half.safetensors", "--format", "darknet", "--numbers", "kept", "--out", "back/small"});
+  EXPECT_EQ(said.find("bit-identical"), std::string::npos) << said;
+  EXPECT_NE(said.find("The numbers are those of the weights given, unchanged"), std::string::npos) << said;
+}
+
 TEST_F(DarknetProject, IsRefusedWithSectionAndLine) {
   write("small.cfg", with(small_cfg, "[sam]", "[crnn]"));
   const ProgramResult result = run({"train", "small.cfg", "--data", "obj.data"});

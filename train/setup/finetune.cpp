@@ -214,6 +214,7 @@ PretrainedWeights read_darknet(const TrainOptions& train, const Model& model,
                                std::vector<float>& values) {
   DarknetWeightsOptions options;
   options.partial = train.weights_partial;
+  options.may_be_partial = true;
   Model network;
   if (!train.weights_cfg.empty()) {
     network = import_darknet(train.weights_cfg).model;

@@ -174,7 +174,23 @@ TEST(DarknetWeights, ThatFitNoNumberOfClassesAreRefusedWithWhatWasExpected) {
   const File longer(whole(3) + 1);
   EXPECT_NE(loaded.refusal(longer.path).find("4 bytes follow its last convolution"), std::string::npos)
       << loaded.refusal(longer.path);
-  EXPECT_NE(loaded.refusal(longer.path).find("--weights-partial"), std::string::npos);
+}
+
+TEST(DarknetWeights, AreRefusedWithAdviceThatTheCommandCanFollow) {
+  Loaded loaded(model_of(two_heads, 3));
+  File cut(whole(3)), damaged(whole(3));
+  cut.resize(cut.header + 4 * (stem + 100));
+  std::string refused = loaded.refusal(cut.path);
+  EXPECT_EQ(refused.find("--weights-partial"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("the file was cut short or damaged"), std::string::npos) << refused;
+  refused = loaded.refusal(cut.path, {.may_be_partial = true});
+  EXPECT_NE(refused.find("--weights-partial"), std::string::npos) << refused;
+
+  damaged.set(stem + 3 * 6 + 1, -0.5f);
+  refused = loaded.refusal(damaged.path);
+  EXPECT_EQ(refused.find("--weights-partial"), std::string::npos) << refused;
+  refused = loaded.refusal(damaged.path, {.may_be_partial = true});
+  EXPECT_NE(refused.find("--weights-partial"), std::string::npos) << refused;
 }
 
 TEST(DarknetWeights, PartialTakesWholeConvolutionsThatAreSurelyRight) {

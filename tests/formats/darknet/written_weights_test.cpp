@@ -60,6 +60,34 @@ std::vector<float> uneven_values(const ParameterLayout& layout) {
   return values;
 }
 
+// darknet writes 0.2.0, AlexeyAB's fork 0.2.5.
+TEST(DarknetWeights, OfAnExportAreTheFileThatWasImported) {
+  const Model model = model_of(two_heads, 3);
+  const ParameterLayout layout(model);
+  const fs::path folder = fs::path(::testing::TempDir()) / "darknet_weights_same_file";
+  fs::create_directories(folder);
+  write_atomically(folder / "given.cfg", write_darknet_cfg(model));
+  const auto exported = [&](const DarknetHeader& header, DarknetNumbers numbers) {
+    save_darknet_weights(folder / "given.weights", model, layout, uneven_values(layout), header);
+    save_weights(
+        folder / "net.safetensors",
+        read_darknet_trained({.cfg = folder / "given.cfg", .weights = folder / "given.weights", .names = {}})
+            .trained);
+    const TrainedModel trained = load_trained_model(folder / "net.safetensors");
+    return read_file(export_darknet(folder, "net", trained, numbers).weights);
+  };
+  for (const DarknetHeader& header :
+       {DarknetHeader{0, 2, 0, 64000}, DarknetHeader{0, 2, 5, 7}, DarknetHeader{1, 0, 0, 5000000123}}) {
+    const std::string again = exported(header, DarknetNumbers::kept);
+    EXPECT_TRUE(again == read_file(folder / "given.weights"))
+        << header.major << '.' << header.minor << '.' << header.revision;
+  }
+  const std::string ours{0, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0};
+  EXPECT_EQ(exported({0, 1, 0, 64000}, DarknetNumbers::kept).substr(0, 12), ours) << "its count has 32 bits";
+  EXPECT_EQ(exported({0, 2, 0, 64000}, DarknetNumbers::scaled).substr(0, 12), ours);
+  fs::remove_all(folder);
+}
+
 // What darknet's own file of such a network holds: groups have the inputs of a group, and the weights of a sum
 // stand where the sum does, without a bias.
 TEST(DarknetWeights, HoldGroupsAndWeightsOfSums) {

@@ -119,7 +119,8 @@ TEST_F(Transfer, SaysThatThereIsNoSuchFile) {
   EXPECT_NE(error.find("there is no such file at " + server_.address("/none") + " (HTTP 404)"),
             std::string::npos)
       << error;
-  EXPECT_NE(error.find("--mirror"), std::string::npos);
+  EXPECT_NE(error.find("BRIGHTNET_MIRROR (brightnet download: --mirror)"), std::string::npos)
+      << "detect has no --mirror: " << error;
   EXPECT_EQ(server_.requests().size(), 1u) << "that is no reason to wait";
   EXPECT_EQ(content(), "") << "the error's page is not the file";
 }
