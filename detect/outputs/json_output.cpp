@@ -16,7 +16,7 @@ namespace {
 /// `first_key`. Nothing is printed before there is one.
 class JsonOutput : public DetectionOutput {
  public:
-  using Records = std::function<std::vector<Json>(const FoundObjects& found, int64_t place)>;
+  using Records = std::function<std::vector<Json>(const FoundObjects& found)>;
 
   JsonOutput(const std::string& file, const std::string& option, const std::string& first_key,
              Records records)
@@ -28,7 +28,7 @@ class JsonOutput : public DetectionOutput {
   }
 
   void add(const FoundObjects& found) override {
-    for (const Json& record : records_(found, ++place_)) {
+    for (const Json& record : records_(found)) {
       stream() << (first_ ? "[\n" : ",\n") << record.dump(-1, ' ', false, Json::error_handler_t::replace);
       first_ = false;
     }
@@ -44,7 +44,6 @@ class JsonOutput : public DetectionOutput {
 
   Records records_;
   std::optional<AtomicFile> file_;
-  int64_t place_ = 0;
   bool first_ = true;
 };
 
@@ -52,7 +51,7 @@ class JsonOutput : public DetectionOutput {
 
 std::unique_ptr<DetectionOutput> json_output(const std::string& file, std::vector<std::string> class_names) {
   return std::make_unique<JsonOutput>(
-      file, "--json", "file", [names = std::move(class_names)](const FoundObjects& found, int64_t) {
+      file, "--json", "file", [names = std::move(class_names)](const FoundObjects& found) {
         Json record =
             to_json(found.frame.file, found.frame.image.cols, found.frame.image.rows, found.boxes, names);
         if (found.frame.clip) record["frame"] = found.frame.number;
@@ -62,8 +61,8 @@ std::unique_ptr<DetectionOutput> json_output(const std::string& file, std::vecto
 
 std::unique_ptr<DetectionOutput> coco_json_output(const std::string& file, CocoIds ids) {
   return std::make_unique<JsonOutput>(
-      file, "--coco-json", "image_id", [ids = std::move(ids)](const FoundObjects& found, int64_t place) {
-        const int64_t image = ids.image(found.frame, place);
+      file, "--coco-json", "image_id", [ids = std::move(ids)](const FoundObjects& found) {
+        const int64_t image = ids.image(found.frame);
         std::vector<Json> records;
         for (const ScoredBox& box : found.boxes)
           records.push_back(coco_result(image, ids.category(box.class_id), box));
@@ -74,9 +73,8 @@ std::unique_ptr<DetectionOutput> coco_json_output(const std::string& file, CocoI
 std::unique_ptr<DetectionOutput> darknet_json_output(const std::string& file,
                                                      std::vector<std::string> class_names) {
   return std::make_unique<JsonOutput>(
-      file, "--darknet-json", "frame_id",
-      [names = std::move(class_names)](const FoundObjects& found, int64_t place) {
-        return std::vector<Json>{darknet_result(place, found.frame.file, found.frame.image.cols,
+      file, "--darknet-json", "frame_id", [names = std::move(class_names)](const FoundObjects& found) {
+        return std::vector<Json>{darknet_result(found.frame.place, found.frame.file, found.frame.image.cols,
                                                 found.frame.image.rows, found.uncut, names)};
       });
 }
