@@ -111,7 +111,8 @@ int64_t CocoIds::image(const Frame& frame) const {
     return found == images_.end() ? frame.place : found->second;
   }
   const auto found = annotated_.find(fs::path(frame.file).filename().string());
-  if (found == annotated_.end() || frame.clip) {
+  // Before the work begins (DetectionOutput::check()) a video has no clip yet.
+  if (found == annotated_.end() || frame.clip || is_video_name(frame.file)) {
     throw InputError("this image is not among those of " + annotations_.string(), frame.file,
                      "Give --coco-ids the annotations that belong to the images.");
   }

@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <optional>
 
 #include "brightnet/answer.h"
@@ -18,13 +19,18 @@ class JsonOutput : public DetectionOutput {
  public:
   using Records = std::function<std::vector<Json>(const FoundObjects& found)>;
 
+  /// `refuse` throws InputError for an image or video of which there can be no records; empty: there is none.
   JsonOutput(const std::string& file, const std::string& option, const std::string& first_key,
-             Records records)
-      : records_(std::move(records)) {
+             Records records, std::function<void(const Frame&)> refuse = {})
+      : records_(std::move(records)), refuse_(std::move(refuse)) {
     check_answer_file(file, option, "[\n{\"" + first_key + "\":");
     if (file == "-") return;
     prepare_folder(std::filesystem::path(file).parent_path(), option);
     file_.emplace(file);
+  }
+
+  void check(const Frame& frame) override {
+    if (refuse_) refuse_(frame);
   }
 
   void add(const FoundObjects& found) override {
@@ -43,6 +49,7 @@ class JsonOutput : public DetectionOutput {
   std::ostream& stream() { return file_ ? file_->stream() : std::cout; }
 
   Records records_;
+  std::function<void(const Frame&)> refuse_;
   std::optional<AtomicFile> file_;
   bool first_ = true;
 };
@@ -60,14 +67,17 @@ std::unique_ptr<DetectionOutput> json_output(const std::string& file, std::vecto
 }
 
 std::unique_ptr<DetectionOutput> coco_json_output(const std::string& file, CocoIds ids) {
+  const auto shared = std::make_shared<const CocoIds>(std::move(ids));
   return std::make_unique<JsonOutput>(
-      file, "--coco-json", "image_id", [ids = std::move(ids)](const FoundObjects& found) {
-        const int64_t image = ids.image(found.frame);
+      file, "--coco-json", "image_id",
+      [shared](const FoundObjects& found) {
+        const int64_t image = shared->image(found.frame);
         std::vector<Json> records;
         for (const ScoredBox& box : found.boxes)
-          records.push_back(coco_result(image, ids.category(box.class_id), box));
+          records.push_back(coco_result(image, shared->category(box.class_id), box));
         return records;
-      });
+      },
+      [shared](const Frame& frame) { shared->image(frame); });
 }
 
 std::unique_ptr<DetectionOutput> darknet_json_output(const std::string& file,
