@@ -66,6 +66,7 @@ void InputLoader::decode_ahead() {
 bool InputLoader::take(Frame& frame) {
   const double begin = seconds_now();
   const bool taken = source_.next(frame);
+  if (taken) frame.place = ++taken_;
   decoding_ += seconds_now() - begin;
   return taken;
 }

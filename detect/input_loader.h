@@ -66,6 +66,7 @@ class InputLoader {
   FrameSource& source_;
   const Setup setup_;
   std::atomic<double> decoding_{0}, preparing_{0};
+  int64_t taken_ = 0;                 // frames, by one thread at a time
   std::vector<InputFiller> fillers_;  // one a worker
   std::vector<Slot> slots_;
   // Decoded before their inputs are made, because only then the number of their tiles is known.

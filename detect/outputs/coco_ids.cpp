@@ -105,13 +105,14 @@ CocoIds::CocoIds(const fs::path& annotations, const std::vector<std::string>& cl
   }
 }
 
-int64_t CocoIds::image(const Frame& frame, int64_t place) const {
+int64_t CocoIds::image(const Frame& frame) const {
   if (annotations_.empty()) {
     const auto found = images_.find(frame.file);
-    return found == images_.end() ? place : found->second;
+    return found == images_.end() ? frame.place : found->second;
   }
   const auto found = annotated_.find(fs::path(frame.file).filename().string());
-  if (found == annotated_.end() || frame.clip) {
+  // Before the work begins (DetectionOutput::check()) a video has no clip yet.
+  if (found == annotated_.end() || frame.clip || is_video_name(frame.file)) {
     throw InputError("this image is not among those of " + annotations_.string(), frame.file,
                      "Give --coco-ids the annotations that belong to the images.");
   }

@@ -18,7 +18,8 @@ class DetectionOutput {
  public:
   virtual ~DetectionOutput() = default;
   /// Throws InputError when the output of this image or video would replace a file that `detect` did not
-  /// write. Uses only the frame's names; called before the work begins.
+  /// write, or when it cannot have one because --coco-ids does not name it. Uses only the frame's names; called
+  /// before the work begins.
   virtual void check(const Frame&) {}
   virtual void add(const FoundObjects& found) = 0;
   /// Called after the last image, also after an interruption.

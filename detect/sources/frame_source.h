@@ -27,7 +27,8 @@ struct Frame {
   std::string name;                  ///< name that is fit for a file, and unique in the source
   std::shared_ptr<const Clip> clip;  ///< the clip that it is a frame of; nullptr: an image by itself
   int64_t number = -1;               ///< number of the frame in its clip, from 0; −1 for an image by itself
-  int record = -1;                   ///< index in Dataset::images; −1 if it is not from a data set
+  int64_t place = 0;  ///< its number among what the source hands out, from 1, failures too; 0: not known
+  int record = -1;    ///< index in Dataset::images; −1 if it is not from a data set
   /// 8-bit once decoded, RGB or grey; what a clip hands out is BGR until then; empty after a failure.
   cv::Mat image;
   bool bgr = false;     ///< `image` is BGR also after decode(), because it is a caller's memory

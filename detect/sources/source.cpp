@@ -21,12 +21,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Names for files, none of them twice: the second "dog" becomes "dog_2". Nor is an image called like a frame of a video:
-/// "clip" becomes "clip_2" beside an image "clip_000012".
+/// Names for files, none of them twice: the second "dog" becomes "dog_2", or "dog_3" beside a file "dog_2", which keeps its
+/// own. Nor is an image called like a frame of a video: "clip" becomes "clip_2" beside an image "clip_000012".
 class UniqueNames {
  public:
   explicit UniqueNames(const std::vector<fs::path>& files) {
     for (const fs::path& file : files) {
+      stems_.insert(file.stem().string());
       if (!is_video_name(file)) images_.insert(file.stem().string());
     }
   }
@@ -35,7 +36,9 @@ class UniqueNames {
     const std::string wanted = file.stem().string();
     const bool is_clip = is_video_name(file);
     std::string name = wanted;
-    for (int& times = used_[wanted]; (is_clip && names_an_image(name)) || !taken_.insert(name).second;)
+    const auto is_anothers = [&] { return name != wanted && stems_.contains(name); };
+    for (int& times = used_[wanted];
+         is_anothers() || (is_clip && names_an_image(name)) || !taken_.insert(name).second;)
       name = fmt::format("{}_{}", wanted, ++times + 1);
     return name;
   }
@@ -55,6 +58,7 @@ class UniqueNames {
   std::set<std::string> taken_;
   std::map<std::string, int> used_;  // how often a name had to be changed
   std::set<std::string> images_;     // stems of the images
+  std::set<std::string> stems_;      // stems of all files
 };
 
 std::string name_of_frame(const Clip& clip, int64_t number) {

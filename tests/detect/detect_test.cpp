@@ -108,6 +108,20 @@ TEST_F(Detect, SkipsAndNamesWhatDoesNotDecode) {
   }
 }
 
+TEST_F(Detect, WhatDoesNotDecodeKeepsItsPlace) {
+  const auto all = run("data/images/train", 3);
+  ASSERT_EQ(all.size(), 5u);
+  write_atomically(all[2].frame.file, std::string("no image"));
+  for (const TileOptions& tiles : {TileOptions{}, TileOptions{.size = 40}}) {
+    for (const int workers : {0, 2}) {
+      std::vector<int64_t> places;
+      for (const auto& found : run("data/images/train", 3, {.workers = workers, .tiles = tiles}))
+        places.push_back(found.frame.place);
+      EXPECT_EQ(places, (std::vector<int64_t>{1, 2, 4, 5}));
+    }
+  }
+}
+
 TEST_F(Detect, EndsWhenTheSinkHasEnough) {
   stop_after_ = 3;
   for (const TileOptions& tiles : {TileOptions{}, TileOptions{.size = 40}}) {

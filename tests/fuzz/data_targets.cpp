@@ -349,7 +349,7 @@ void add_darknet_data(std::vector<FuzzTarget>& targets) {
                          options.root = folder.string();
                          const std::vector<fs::path> images = read_image_list(list, options);
                          const CocoIds ids(images, {"cat"});
-                         for (const fs::path& image : images) ids.image(frame_of(image), 1);
+                         for (const fs::path& image : images) ids.image(frame_of(image));
                        });
                        is_data(list);
                        is_data(list.string() + ',' + list.string());
@@ -364,7 +364,7 @@ void add_images(std::vector<FuzzTarget>& targets) {
                        const CocoIds ids(folder / "val.json", {"cat", "dog"});
                        ids.category(1);
                        for (const char* file : {"a.png", "one/a.png", "other.png"}) {
-                         also([&] { ids.image(frame_of(file), 1); });
+                         also([&] { ids.image(frame_of(file)); });
                        }
                      }});
   targets.push_back(

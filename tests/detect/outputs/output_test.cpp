@@ -121,10 +121,12 @@ using Files = std::vector<fs::path>;
 TEST_F(Outputs, CocoIdsCountWhereNamesAreNoNumbersOrNotUnique) {
   Frame frame;
   frame.file = "5.jpg";
-  EXPECT_EQ(CocoIds(Files{"5.jpg", "b.jpg"}, names_).image(frame, 1), 1);
-  EXPECT_EQ(CocoIds(Files{"5.jpg", "x/005.jpg"}, names_).image(frame, 1), 1);
-  EXPECT_EQ(CocoIds(Files{"5.jpg", "x/6.jpg"}, names_).image(frame, 1), 5);
-  EXPECT_EQ(CocoIds(Files{"clip.mp4"}, names_).image(frame, 9), 9);
+  frame.place = 1;
+  EXPECT_EQ(CocoIds(Files{"5.jpg", "b.jpg"}, names_).image(frame), 1);
+  EXPECT_EQ(CocoIds(Files{"5.jpg", "x/005.jpg"}, names_).image(frame), 1);
+  EXPECT_EQ(CocoIds(Files{"5.jpg", "x/6.jpg"}, names_).image(frame), 5);
+  frame.place = 9;
+  EXPECT_EQ(CocoIds(Files{"clip.mp4"}, names_).image(frame), 9);
 }
 
 TEST_F(Outputs, CocosOwnClassesHaveCocosCategories) {
@@ -148,9 +150,9 @@ TEST_F(Outputs, AnnotationsSayTheIds) {
   EXPECT_EQ(ids.category(1), 9);
   Frame frame;
   frame.file = "elsewhere/a.jpg";
-  EXPECT_EQ(ids.image(frame, 3), 77);
+  EXPECT_EQ(ids.image(frame), 77);
   frame.file = "elsewhere/b.jpg";
-  EXPECT_THROW(ids.image(frame, 3), InputError);
+  EXPECT_THROW(ids.image(frame), InputError);
   EXPECT_THROW(CocoIds(file, {"dgo"}), InputError);
   std::ofstream(folder_ / "no.json") << "[1,\n2";
   try {
@@ -174,7 +176,7 @@ TEST_F(Outputs, AnnotationsOfEqualNamesAreToldApartByTheirFolders) {
   const auto id = [&](const std::string& of) {
     Frame frame;
     frame.file = of;
-    return ids.image(frame, 9);
+    return ids.image(frame);
   };
   EXPECT_EQ(id("data/train/a.jpg"), 1);
   EXPECT_EQ(id("data/val/a.jpg"), 2);
@@ -198,11 +200,32 @@ TEST_F(Outputs, DarknetsResultCountsFramesFromOneWithSixDecimalsAndCutsNoBox) {
   FoundObjects over_the_border = image("b.jpg", {{20, 10, 80, 43, 0, 0.123456789f}});
   over_the_border.boxes = {};
   over_the_border.uncut[0].x1 = -20;
-  const Json json = Json::parse(written(*output, {image("a.jpg", {}), over_the_border}, "result.json"));
+  over_the_border.frame.place = 2;
+  FoundObjects first = image("a.jpg", {});
+  first.frame.place = 1;
+  const Json json = Json::parse(written(*output, {first, over_the_border}, "result.json"));
   EXPECT_EQ(json[0].dump(), R"({"frame_id":1,"filename":"a.jpg","objects":[]})");
   EXPECT_EQ(json[1].dump(), R"({"frame_id":2,"filename":"b.jpg","objects":[{"class_id":0,"name":"dog",)"
                             R"("relative_coordinates":{"center_x":0.15,"center_y":0.265,"width":0.5,)"
                             R"("height":0.33},"confidence":0.123457}]})");
+}
+
+TEST_F(Outputs, NumbersInAnswersArePlacesAmongAllFilesOfTheSource) {
+  std::vector<FoundObjects> found{image("a.jpg", {{10, 20, 30, 60, 1, 0.75f}}),
+                                  image("c.jpg", {{10, 20, 30, 60, 1, 0.75f}})};
+  found[0].frame.place = 1;
+  found[1].frame.place = 3;  // between them was a file that is not an image
+  const auto coco =
+      coco_json_output((folder_ / "c.json").string(), CocoIds(Files{"a.jpg", "b.jpg", "c.jpg"}, names_));
+  const auto darknet = darknet_json_output((folder_ / "d.json").string(), names_);
+  const Json results = Json::parse(written(*coco, found, "c.json")),
+             frames = Json::parse(written(*darknet, found, "d.json"));
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0]["image_id"], 1);
+  EXPECT_EQ(results[1]["image_id"], 3);
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[0]["frame_id"], 1);
+  EXPECT_EQ(frames[1]["frame_id"], 3);
 }
 
 TEST_F(Outputs, TextLabelsAreYolosAndEmptyForBackground) {

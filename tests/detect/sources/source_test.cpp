@@ -85,8 +85,18 @@ TEST_F(Sources, NoImageIsCalledLikeAFrameOfAVideo) {
   write_clip(folder_ / "other.avi", 1);
   image("other_12345.jpg");  // too short for a frame
   image("other_1234567x.jpg");
-  EXPECT_EQ(names(""), (Names{"clip_3_000000", "clip_3_000001", "clip_000000", "clip_2_1234567", "clip_3_2",
+  EXPECT_EQ(names(""), (Names{"clip_4_000000", "clip_4_000001", "clip_000000", "clip_2_1234567", "clip_3",
                               "other_000000", "other_12345", "other_1234567x"}));
+}
+
+TEST_F(Sources, NoFileIsGivenTheNameOfAnother) {
+  image("im.jpg");
+  image("im.png");
+  image("im_2.jpg");
+  write_clip(folder_ / "im_3.avi", 1);
+  EXPECT_EQ(open_source(folder_.string())->names(), (Names{"im", "im_4", "im_2", "im_3"}));
+  fs::remove(folder_ / "im_3.avi");
+  EXPECT_EQ(names(""), (Names{"im", "im_3", "im_2"}));
 }
 
 TEST_F(Sources, APatternAndAListNameFiles) {

@@ -1,0 +1,47 @@
+#include "detect/outputs/open_outputs.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace brightnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(OpenOutputs, WhatAnnotationsDoNotNameIsRefusedBeforeTheWorkBegins) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "open_outputs";
+  fs::remove_all(folder);
+  const std::string ids = (folder / "instances.json").string(), answer = (folder / "c.json").string();
+  const fs::path images = folder / "images";
+  fs::create_directories(images);
+  write_atomically(ids, R"({"images": [{"id": 1, "file_name": "a.jpg"}, {"id": 2, "file_name": "clip.mp4"}],
+    "categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat/kitten"}]})");
+  const auto open = [&] {  // names the files, reads none
+    DetectionOptions options;
+    options.source = images.string();
+    options.coco_json = answer;
+    options.coco_ids = ids;
+    open_outputs(options, *open_source(options.source), {"dog", "cat/kitten"});
+  };
+  write_atomically(images / "a.jpg", std::string("1"));
+  EXPECT_NO_THROW(open());
+  for (const char* foreign : {"b.jpg", "clip.mp4"}) {  // frames of a video have no ids, though it has one
+    write_atomically(images / foreign, std::string("2"));
+    try {
+      open();
+      ADD_FAILURE() << foreign << " was taken";
+    } catch (const InputError& e) {
+      const std::string said = e.what();
+      EXPECT_NE(said.find(foreign), std::string::npos) << said;
+      EXPECT_NE(said.find("not among those of"), std::string::npos) << said;
+    }
+    EXPECT_FALSE(fs::exists(answer));
+    fs::remove(images / foreign);
+  }
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace brightnet
