@@ -145,6 +145,11 @@ TEST_F(DataOption, ValidationImagesAloneAreAllEvaluated) {
   EXPECT_LT(images, 4);
   EXPECT_TRUE(says(said, "To evaluate all of them: --data held,held")) << said;
   EXPECT_EQ(evaluated("held,held").first, 4);
+  write_atomically(run_.folder() / "only.yaml", std::string("model: model.yaml\ndata: {root: held}\n"));
+  const std::string held = (run_.folder() / "held").string();
+  expect_done(run({"eval", "only.yaml", "--weights", "weights.safetensors", "--size", "64", "--no-plots"}),
+              "--data " + held + ',' + held);
+  EXPECT_EQ(evaluated(held + ',' + held).first, 4);
   expect_refused(train({"--data", "val.yaml"}), "train");
 }
 

@@ -79,6 +79,12 @@ const RecognizedData* NamedRun::recognized() const {
   return recognized_ ? &*recognized_ : nullptr;
 }
 
+std::string NamedRun::divided_place() const {
+  if (!divides()) return "";
+  // A configuration's place is relative to its file.
+  return named_.data.empty() ? recognized()->options.root : recognized()->place;
+}
+
 bool NamedRun::divides() const {
   return needs_validation_ && !says_validation() && recognized() && recognized()->undivided() &&
          !recognized()->options.fold && !is_held_back();

@@ -29,13 +29,14 @@ class NamedRun {
   RunConfig load(bool needs_data = true) const { return load_run_config(config(), overrides(), needs_data); }
   /// Logs what the data set was recognized as.
   void say_data() const;
-  /// Whether a part of the training images becomes the validation images.
-  bool divides() const;
+  /// The place of a data set of which a part of the training images becomes the validation images; empty: no other.
+  std::string divided_place() const;
 
  private:
   /// The data set that is named by its place or of a configuration that says where its folder is and no more
   /// (data/formats/data_yaml.h); null where a configuration says all of it.
   const RecognizedData* recognized() const;
+  bool divides() const;
   bool says_validation() const;
   bool is_held_back() const;
 

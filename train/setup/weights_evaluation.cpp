@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/printable.h"
 #include "core/text.h"
 #include "formats/class_channels.h"
 #include "kernels/device/device.h"
@@ -48,12 +49,12 @@ WeightsEvaluation::WeightsEvaluation(const WeightsReportOptions& options, const 
   const bool exported = is_onnx(options.weights.weights);
   if (!exported) backend_ = open_device(device.name, config_.train.precision.value_or(device.fast.precision));
   dataset_ = read_split(config_, parse_split(options.split), ranks.leads());
-  if (named.divides() && ranks.leads()) {
+  if (const std::string place = named.divided_place(); !place.empty() && ranks.leads()) {
     log::warn(
         "The data name no validation images: of all images only the {} are evaluated that a training on them {}. "
-        "To evaluate all of them: --data {},{}",
+        "To evaluate all of them: --data {}",
         dataset_.images.size(), parse_split(options.split) == Split::train ? "takes" : "sets aside",
-        options.run.data, options.run.data);
+        shell_quoted(place + ',' + place));
   }
   choose_automatic(config_, run_facts(config_, nullptr, dataset_, device, ranks));
   // No rank has more images than this, so a larger batch would only waste memory.
