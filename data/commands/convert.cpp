@@ -30,16 +30,39 @@ void make_folder(const fs::path& folder) {
   check(error, folder);
 }
 
+/// The text with '_' for each byte that is no part of a UTF-8 character (Unicode, table 3-7: no overlong forms, no
+/// surrogates).
+std::string utf8_only(std::string text) {
+  const auto within = [&](size_t i, int first, int last) {
+    return i < text.size() && static_cast<uint8_t>(text[i]) >= first && static_cast<uint8_t>(text[i]) <= last;
+  };
+  for (size_t at = 0; at < text.size();) {
+    const auto lead = static_cast<uint8_t>(text[at]);
+    const size_t length = lead < 0x80                    ? 1
+                          : lead >= 0xC2 && lead <= 0xDF ? 2
+                          : (lead & 0xF0) == 0xE0        ? 3
+                          : lead >= 0xF0 && lead <= 0xF4 ? 4
+                                                         : 0;
+    const int first = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    const int last = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    bool whole = length == 1 || (length > 1 && within(at + 1, first, last));
+    for (size_t i = 2; i < length; ++i) whole = whole && within(at + i, 0x80, 0xBF);
+    if (!whole) text[at] = '_';
+    at += whole ? length : 1;
+  }
+  return text;
+}
+
 /// The image's file name, changed when another image of the split has the same stem: their labels would share
-/// a file.
+/// a file. It is UTF-8, as all text of JSON, which would name another file otherwise.
 class FileNames {
  public:
   std::string of(const fs::path& image) {
-    const std::string stem = image.stem().string();
+    const std::string stem = utf8_only(image.stem().string());
     std::string name = stem;
     for (int& times = used_[stem]; !taken_.insert(name).second;)
       name = fmt::format("{}_{}", stem, ++times + 1);
-    return name + image.extension().string();
+    return name + utf8_only(image.extension().string());
   }
 
  private:

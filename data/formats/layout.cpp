@@ -61,6 +61,7 @@ bool any_image(const fs::path& folder, const std::function<bool(const fs::path&)
        !failed && entry != fs::recursive_directory_iterator() && images < enough_images &&
        entries < enough_entries;
        entry.increment(failed), ++entries) {
+    if (is_clutter(entry->path())) entry.disable_recursion_pending();  // copies there have no labels
     if (!is_image_name(entry->path())) continue;
     ++images;
     if (!good || good(entry->path().lexically_normal())) return true;

@@ -93,16 +93,23 @@ class ImageFolder {
   std::unordered_map<std::string, fs::path> by_name_;
 };
 
+// Whether an image or an XML file has the whole line as its name.
+bool is_name_of_file(const std::string& line, const fs::path& root, const ImageFolder& images) {
+  std::error_code failed;
+  return images.find(fs::path(line).lexically_normal().string()) ||
+         fs::exists(root / "Annotations" / (line + ".xml"), failed) ||
+         fs::exists(root / "annotations" / (line + ".xml"), failed);
+}
+
 // The name that a line of a list gives: "NAME", or "NAME -1" in VOC's lists by class. If a name itself ends in a
-// number, its XML file decides.
-std::string name_of_line(const std::string& line, const fs::path& root) {
+// number, its files decide.
+std::string name_of_line(const std::string& line, const fs::path& root, const ImageFolder& images) {
   for (const std::string_view flag : {"-1", "0", "1"}) {
     if (!line.ends_with(flag) || line.size() == flag.size()) continue;
     const std::string_view before = std::string_view(line).substr(0, line.size() - flag.size());
     const std::string_view name = trimmed(before);
-    std::error_code failed;
     if (name.empty() || name.size() == before.size()) continue;
-    if (!fs::exists(root / "Annotations" / (line + ".xml"), failed)) return std::string(name);
+    if (!is_name_of_file(line, root, images)) return std::string(name);
   }
   const fs::path path(line);
   return is_image_name(path) || path.extension() == ".xml" ? without_extension(path) : line;
@@ -115,7 +122,7 @@ VocEntry entry_of_line(const std::string& line, const fs::path& root, const Imag
   std::error_code failed;
   if (path.is_absolute() && is_image_name(path) && fs::exists(path, failed))
     return entry_of_image(path, root);
-  const fs::path name = fs::path(name_of_line(line, root)).lexically_normal();
+  const fs::path name = fs::path(name_of_line(line, root, images)).lexically_normal();
   if (!name.has_parent_path()) return {name.string(), {}};
   if (const auto image = images.find(name.string())) return entry_of_image(*image, root);
   if (is_image_name(path) && fs::exists(root / path, failed))

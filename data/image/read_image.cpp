@@ -321,8 +321,11 @@ std::string image_conversion(const fs::path& file) {
 }
 
 bool is_clutter(const fs::path& file) {
+  static constexpr std::array<std::string_view, 7> known{
+      ".DS_Store", "__MACOSX", "Thumbs.db", ".AppleDouble", ".ipynb_checkpoints", "@eaDir", "$RECYCLE.BIN"};
   const std::string name = file.filename().string();
-  return name.starts_with("._") || name == ".DS_Store" || name == "__MACOSX" || name == "Thumbs.db";
+  return name.starts_with("._") || name.starts_with(".Trash") ||
+         std::find(known.begin(), known.end(), name) != known.end();
 }
 
 bool is_image_name(const fs::path& file) {

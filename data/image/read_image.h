@@ -65,8 +65,9 @@ void check_pixels(const std::filesystem::path& file, std::span<const uint8_t> by
 /// cheaper than decoding.
 bool has_end_mark(const std::filesystem::path& file);
 
-/// True for what an operating system puts into folders and archives beside the files of the user: AppleDouble's
-/// ._NAME, .DS_Store and the like.
+/// True for what an operating system or a program puts into folders and archives beside the files of the user:
+/// AppleDouble's ._NAME, .DS_Store, bins, Jupyter's and Synology's folders of copies, and the like. Only the last part
+/// of the path counts: who walks through folders does not enter those.
 bool is_clutter(const std::filesystem::path& file);
 
 /// True for a name with an image's extension in any case (.jpg .jpeg .png .bmp .webp .tif .tiff .ppm …), also .gif and

@@ -82,6 +82,26 @@ TEST(Convert, CocosJsonReadsBackAsTheSame) {
                                       "iscrowd": 0})"));
 }
 
+// Archives of old programs hold names in Latin-1, of which JSON can write none.
+TEST(Convert, ImagesWhoseNamesAreNotUtf8AreKept) {
+  const DatasetFolder data;
+  int width = 40;
+  for (const char* name : {"a_", "a\xE8", "a\xE9", "b\xC3\xA9", "c\xE2\x82", "d\xED\xA0\x80"}) {
+    data.image(std::string("images/") + name + ".png", width += 10);
+    data.text(std::string("labels/") + name + ".txt", "0 0.5 0.5 0.2 0.2\n");
+  }
+  const Dataset dataset = read_dataset(data.options("yolo", "images", {"cat"}), Split::train);
+  ASSERT_EQ(dataset.images.size(), 6u);
+  const ConvertOptions options{WrittenFormat::coco, data.root() / "coco", false};
+  make_empty_folder(options.folder);
+  convert_split(dataset, Split::train, options);
+  DataOptions read = data.options("coco", "annotations/instances_train.json", {});
+  read.root = options.folder.string();
+  expect_same(read_dataset(read, Split::train), dataset);
+  for (const char* name : {"a_", "a__2", "a__3", "b\xC3\xA9", "c__", "d___"})
+    EXPECT_TRUE(fs::exists(options.folder / "images/train" / (std::string(name) + ".png"))) << name;
+}
+
 TEST(Convert, CrowdsHaveNoPlaceInYolosLabels) {
   const DatasetFolder data;
   Dataset dataset = written(data);

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "data/commands/split.h"
 #include "data/formats/data_yaml.h"
+#include "data/formats/layout.h"
 #include "tests/data/dataset_files.h"
 
 namespace brightnet {
@@ -379,13 +380,20 @@ TEST_F(Tools, CvatsRotatedRectanglesAreTheUprightBoxesAroundThem) {
   }
 }
 
-TEST_F(Tools, WhatTheFinderAddsIsNoFileOfTheDataSet) {
+TEST_F(Tools, WhatSystemsAndProgramsAddIsNoFileOfTheDataSet) {
   yolo("images/train/a.jpg", "labels/train/a.txt");
   data_.text("classes.txt", "cat\ndog\n");
   for (const char* file : {"images/train/._a.jpg", "labels/train/._a.txt", "images/train/.DS_Store",
                            "._classes.txt", "__MACOSX/images/train/._a.jpg", "images/train/__MACOSX/b.jpg"})
     data_.text(file, "0 0 0 0 0 Mac OS X");
+  for (const char* copy : {".ipynb_checkpoints/a-checkpoint.jpg", "@eaDir/a.jpg/SYNOPHOTO_THUMB_M.jpg",
+                           ".AppleDouble/a.jpg", "$RECYCLE.BIN/$R1.jpg", ".Trash-1000/files/b.jpg"}) {
+    data_.image(std::string("images/train/") + copy);
+    data_.image(std::string("copies/") + copy);
+  }
   EXPECT_TRUE(read("yolo", {1}).problems.empty());
+  EXPECT_TRUE(any_image(data_.root() / "images", {}));
+  EXPECT_FALSE(any_image(data_.root() / "copies", {}));
   data_.image("voc/images/a.jpg");
   data_.text("voc/annotations/a.xml",
              "<annotation><object><name>x</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9"

@@ -80,6 +80,24 @@ TEST(Voc, ListsAreFoundAndReadInEachOfTheirForms) {
   }
 }
 
+// A background image has no XML, which alone told its name from one with a flag behind it.
+TEST(Voc, ANameThatEndsInANumberIsThatOfItsImageOrXml) {
+  const DatasetFolder data;
+  const std::string box = object("x", corners("1", "1", "9", "9"));
+  for (const char* name : {"photo", "photo 1", "cam/n", "cam/n 0", "other"})
+    data.image(std::string("JPEGImages/") + name + ".jpg");
+  data.text("Annotations/photo.xml", annotation(box, "photo.jpg"));
+  data.text("annotations/old 1.xml", annotation(box, "other.jpg"));  // the name inside leads to its image
+  data.text("list.txt", "photo\nphoto 1\ncam/n 1\ncam/n 0\nold 1\n");
+  const Dataset dataset = read_dataset(data.options("voc", "list.txt", {"x"}), Split::train);
+  EXPECT_EQ(count(dataset, Kind::missing_image), 0) << summarize(dataset.problems);
+  std::vector<std::string> files;
+  for (const auto& image : dataset.images)
+    files.push_back(image.file.lexically_relative(data.root() / "JPEGImages").string());
+  EXPECT_EQ(files,
+            (std::vector<std::string>{"photo.jpg", "photo 1.jpg", "cam/n.jpg", "cam/n 0.jpg", "other.jpg"}));
+}
+
 TEST(Voc, FoldersWithXmlBesideTheImagesAreRead) {
   const DatasetFolder data;
   data.image("train/a.jpg");
