@@ -91,7 +91,7 @@ std::string recognize_supervisely(const fs::path& place, DataOptions& options) {
   };
   if (!good(place)) return "";
   if (!take_splits(
-          place, [](const std::string& name) { return name; }, good, options)) {
+          place, [](const std::string& name) { return name; }, {.train = good, .labelled = good}, options)) {
     options.root = place.string();
     options.train = std::string(1, '.');  // g++ 12 misreads the literal: -Wrestrict
   }

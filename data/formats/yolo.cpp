@@ -27,10 +27,14 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = DataProblem::Kind;
 
-LabelFile own_labels(const fs::path& image) {
+std::vector<fs::path> own_label_places(const fs::path& image) {
   fs::path beside = image;
   beside.replace_extension(".txt");
-  return find_label_file({parallel_label(image), beside});
+  return {parallel_label(image), beside};
+}
+
+LabelFile own_labels(const fs::path& image) {
+  return find_label_file(own_label_places(image));
 }
 
 // The numbers of a line; empty when one of them is not a number.
@@ -249,11 +253,27 @@ bool is_image_list(const fs::path& file) {
   return file.extension() == ".txt" && is_image_name(std::string(trimmed(line)));
 }
 
-std::string recognize_yolo(const fs::path& place, DataOptions& options) {
-  const auto labelled = [](const fs::path& image) { return own_labels(image).found; };
-  const auto good = [&](const fs::path& folder) {
-    return any_image(folder, labelled) || holds_archives(folder);
+/// Takes the splits of a folder where their names are those of folders, laid out in one of these ways.
+bool take_split_folders(const fs::path& place,
+                        const std::vector<std::pair<std::string, std::string>>& layouts,
+                        const SplitTests& tests, DataOptions& options) {
+  return std::any_of(layouts.begin(), layouts.end(), [&](const auto& layout) {
+    const auto of_split = [&](const std::string& name) { return layout.first + name + layout.second; };
+    return take_splits(place, of_split, tests, options);
+  });
+}
+
+SplitTests yolo_split_tests() {
+  const auto labelled = [](const fs::path& folder) {
+    return any_labelled(folder, own_label_places) || holds_archives(folder);
   };
+  const auto images = [](const fs::path& folder) {
+    return any_image(folder) || !files_in(folder, ".tar").empty();
+  };
+  return {.train = labelled, .labelled = labelled, .images = images};
+}
+
+std::string recognize_yolo(const fs::path& place, DataOptions& options) {
   if (!fs::is_directory(place)) {
     if (is_tar_name(place)) {
       take_file(place.parent_path(), place, options);
@@ -263,21 +283,22 @@ std::string recognize_yolo(const fs::path& place, DataOptions& options) {
     take_file(place.parent_path(), place, options);
     return "a list of images with YOLO labels";
   }
-  using Name = std::string;
-  if (take_splits(
-          place, [](const Name& name) { return "images/" + name; }, good, options) ||
+  const std::string divided = "a folder with YOLO labels";
+  const SplitTests folders = yolo_split_tests();
+  if (take_split_folders(place, {{"images/", ""}, {"", "/images"}, {"", ""}}, folders, options) ||
       take_splits(
-          place, [](const Name& name) { return name + "/images"; }, good, options) ||
-      take_splits(
-          place, [](const Name& name) { return name; }, good, options) ||
-      take_splits(
-          place, [](const Name& name) { return name + ".txt"; }, is_image_list, options))
-    return "a folder with YOLO labels";
-  if (!any_image(place, labelled)) {
+          place, [](const std::string& name) { return name + ".txt"; },
+          {.train = is_image_list, .labelled = is_image_list, .images = is_image_list}, options))
+    return divided;
+  if (!any_image(place, [](const fs::path& image) { return own_labels(image).found; })) {
     if (!holds_archives(place)) return "";
     take_named_archives(place, options);
     return "a folder of .tar shards with YOLO labels";
   }
+  // A train folder without labels is an error where it is read, and no reason to train on all splits.
+  if (take_split_folders(place, {{"images/", ""}, {"JPEGImages/", ""}, {"", "/images"}, {"", ""}},
+                         folders.of_known_format(), options))
+    return divided;
   options.root = place.string();
   options.train = fs::is_directory(place / "images") ? "images" : ".";
   return "a folder of images with YOLO labels";
