@@ -136,7 +136,7 @@ FolderFiles files_beside(const std::vector<fs::path>& listed) {
     for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, failed)) {
       const fs::path file = folder / entry.path().filename();
       if (is_image_name(file)) files.images.push_back(file);
-      if (file.extension() == ".json" && !is_clutter(file)) files.others.push_back(file);
+      if (has_extension(file, ".json") && !is_clutter(file)) files.others.push_back(file);
     }
   }
   std::sort(files.others.begin(), files.others.end());

@@ -95,10 +95,9 @@ class ImageFolder {
 
 // Whether an image or an XML file has the whole line as its name.
 bool is_name_of_file(const std::string& line, const fs::path& root, const ImageFolder& images) {
-  std::error_code failed;
   return images.find(fs::path(line).lexically_normal().string()) ||
-         fs::exists(root / "Annotations" / (line + ".xml"), failed) ||
-         fs::exists(root / "annotations" / (line + ".xml"), failed);
+         find_label_file({root / "Annotations" / (line + ".xml"), root / "annotations" / (line + ".xml")})
+             .found;
 }
 
 // The name that a line of a list gives: "NAME", or "NAME -1" in VOC's lists by class. If a name itself ends in a
@@ -112,7 +111,7 @@ std::string name_of_line(const std::string& line, const fs::path& root, const Im
     if (!is_name_of_file(line, root, images)) return std::string(name);
   }
   const fs::path path(line);
-  return is_image_name(path) || path.extension() == ".xml" ? without_extension(path) : line;
+  return is_image_name(path) || has_extension(path, ".xml") ? without_extension(path) : line;
 }
 
 // A name with folders is that of an image below JPEGImages or the root. A path of another place, as lists that were moved
@@ -129,7 +128,7 @@ VocEntry entry_of_line(const std::string& line, const fs::path& root, const Imag
     return entry_of_image((root / path).lexically_normal(), root);
   const bool in_folder =
       path.is_relative() && fs::is_directory(root / "JPEGImages" / name.parent_path(), failed);
-  const bool names_file = is_image_name(path) || path.extension() == ".xml";
+  const bool names_file = is_image_name(path) || has_extension(path, ".xml");
   return {!in_folder && names_file ? name.filename().string() : name.string(), {}};
 }
 

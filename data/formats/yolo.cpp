@@ -123,7 +123,7 @@ std::vector<fs::path> images_of_archive(const fs::path& archive, ProblemLog& log
   for (const TarMember& member : tar_members(archive)) {
     const fs::path file = archive / member.name;
     if (is_image_name(file)) images.push_back(file);
-    if (file.extension() == ".txt") labels.push_back(file);
+    if (has_extension(file, ".txt")) labels.push_back(file);
   }
   std::unordered_set<std::string> used;
   for (const fs::path& image : images) used.insert(own_labels(image).path.string());
@@ -183,7 +183,7 @@ void report_unused_labels(const fs::path& folder, const FolderFiles& files, Prob
   for (const auto& image : files.images) use(image);
   for (const auto& file : files.others) {
     parallel_folder(file.parent_path());
-    if (file.extension() == ".txt") labels.insert(file);
+    if (has_extension(file, ".txt")) labels.insert(file);
     if (!is_label_name(file)) use(file);  // reported by its extension
   }
   parallel_folder(folder.lexically_normal());
@@ -191,7 +191,7 @@ void report_unused_labels(const fs::path& folder, const FolderFiles& files, Prob
     std::error_code failed;
     if (place.empty()) continue;
     for (const auto& entry : fs::directory_iterator(place, failed)) {
-      if (entry.path().extension() == ".txt") labels.insert(entry.path().lexically_normal());
+      if (has_extension(entry.path(), ".txt")) labels.insert(entry.path().lexically_normal());
     }
   }
   for (const auto& file : labels) {
@@ -246,7 +246,7 @@ bool is_image_list(const fs::path& file) {
   std::string line;
   while (std::getline(in, line) && trimmed(line).empty()) {
   }
-  return file.extension() == ".txt" && is_image_name(std::string(trimmed(line)));
+  return has_extension(file, ".txt") && is_image_name(std::string(trimmed(line)));
 }
 
 std::string recognize_yolo(const fs::path& place, DataOptions& options) {
