@@ -205,8 +205,8 @@ void read_labels(const fs::path& labels, const YoloNames& names, size_t key_poin
   image.relative = true;
   const ClassNames& ids = names.of(image.file);
   for (const TextLine& line : label_lines(labels)) {
-    if (auto box = parse_line(line.text, at_line(labels, line.number), ids, key_points, log))
-      image.boxes.push_back(std::move(*box));
+    auto box = parse_line(line.text, at_line(labels, line.number), ids, key_points, log);
+    if (box && names.knows(*box, image.file, log)) image.boxes.push_back(std::move(*box));
   }
 }
 
