@@ -10,6 +10,7 @@
 // a folder of images with the XML files beside them, in Annotations or in annotations, where they may lie in the same
 // folders as the images. Without data.classes the classes are
 // all names in train and val, sorted.
+#include <fstream>
 #include <unordered_map>
 
 #include "core/error.h"
@@ -230,6 +231,16 @@ std::unique_ptr<LabelSource> open_voc(const DataOptions& options, Split split, P
   return std::make_unique<VocLabels>(options, split, log);
 }
 
+/// Whether an image has an XML, and this is VOC's: cameras write some beside their pictures too.
+bool has_voc_file(const fs::path& image, const fs::path& root) {
+  const LabelFile labels = voc_labels(entry_of_image(image, root), root);
+  if (!labels.found) return false;
+  std::ifstream in = open_regular(labels.path);
+  std::string head(1 << 12, ' ');
+  in.read(head.data(), std::ssize(head));
+  return head.find("<annotation") != std::string::npos;
+}
+
 /// The folder that Pascal VOC's own archives unpack to holds that of one year.
 fs::path below_devkit(const fs::path& place) {
   const fs::path devkit = place / "VOCdevkit", folder = fs::is_directory(devkit) ? devkit : place;
@@ -291,7 +302,9 @@ DatasetFormat voc_format() {
           .recognize = recognize_voc,
           .recognized_by =
               "a Pascal VOC folder (Annotations/ and JPEGImages/), or images with .xml files beside "
-              "them, in Annotations/ or in annotations/"};
+              "them, in Annotations/ or in annotations/",
+          .labelled = has_voc_file,
+          .label_files = "Pascal VOC's .xml"};
 }
 
 }  // namespace brightnet

@@ -104,17 +104,31 @@ std::vector<TextLine> label_lines(const fs::path& file) {
   return lines_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-// Whether the first non-blank line is a label.
-bool holds_labels(const fs::path& file) {
+/// The first non-blank line; none in a file without any.
+std::optional<std::string> first_text_line(const fs::path& file) {
   if (!archive_of(file).empty()) {
     const std::vector<TextLine> lines = label_lines(file);
-    return !lines.empty() && numbers_of(lines[0].text).size() >= 5;
+    return lines.empty() ? std::nullopt : std::optional(lines[0].text);
   }
   std::ifstream in = open_regular(file);
   for (std::string line; std::getline(in, line);) {
-    if (!trimmed(line).empty()) return numbers_of(line).size() >= 5;
+    if (line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
+    if (!trimmed(line).empty()) return line;
   }
-  return false;
+  return std::nullopt;
+}
+
+/// Whether the first non-blank line is a label.
+bool holds_labels(const fs::path& file) {
+  const auto line = first_text_line(file);
+  return line && numbers_of(*line).size() >= 5;
+}
+
+/// Whether an image has a text of labels, or an empty one as of background, and not its caption.
+bool has_yolo_file(const fs::path& image, const fs::path& /*root*/) {
+  const LabelFile labels = own_labels(image);
+  return labels.found && labels.unreadable.empty() &&
+         (holds_labels(labels.path) || !first_text_line(labels.path));
 }
 
 /// The images of an archive, in its order. Labels without an image are reported.
@@ -399,7 +413,9 @@ DatasetFormat yolo_format() {
       .recognize = recognize_yolo,
       .recognized_by =
           "a folder of images with YOLO labels (.txt beside them, or labels/ beside images/), also "
-          "divided into train and val, or a .txt that lists images; images and labels may lie in .tar archives"};
+          "divided into train and val, or a .txt that lists images; images and labels may lie in .tar archives",
+      .labelled = has_yolo_file,
+      .label_files = "YOLO's .txt"};
 }
 
 }  // namespace brightnet
