@@ -20,6 +20,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "data/formats/folder.h"
 #include "data/formats/format.h"
 #include "data/formats/json_file.h"
 #include "data/formats/labels.h"
@@ -200,7 +201,7 @@ void write_csv(const DataOptions& options, const std::vector<DataPart>& parts) {
 bool is_table(const fs::path& file) {
   std::ifstream in = open_regular(file);
   std::string header;
-  if (file.extension() != ".csv" || !std::getline(in, header)) return false;
+  if (!has_extension(file, ".csv") || !std::getline(in, header)) return false;
   header = lower_case(header);
   const auto has = [&](const char* column) { return header.find(column) != std::string::npos; };
   return has("filename") && has("class") && has("xmin");

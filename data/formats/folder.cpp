@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "data/image/read_image.h"
 
 namespace brightnet {
@@ -74,9 +75,28 @@ std::vector<fs::path> images_below(const fs::path& folder) {
   return files_below(folder).images;
 }
 
+bool has_extension(const fs::path& file, std::string_view extension) {
+  const std::string& name = file.native();
+  return name.size() > extension.size() &&
+         lower_case(name.substr(name.size() - extension.size())) == extension &&
+         file.extension().native().size() == extension.size();  // not ".txt" alone, a hidden file
+}
+
+std::vector<fs::path> files_with_extension(const fs::path& folder, std::string_view extension) {
+  std::vector<fs::path> files;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    if (has_extension(entry.path(), extension) && !is_clutter(entry.path()) && entry.is_regular_file(failed))
+      files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 bool is_label_name(const fs::path& file) {
-  static const std::array<fs::path, 3> known{".txt", ".xml", ".json"};
-  return std::find(known.begin(), known.end(), file.extension()) != known.end();
+  static constexpr std::array<std::string_view, 3> known{".txt", ".xml", ".json"};
+  return std::any_of(known.begin(), known.end(),
+                     [&](std::string_view extension) { return has_extension(file, extension); });
 }
 
 std::string without_extension(fs::path file) {

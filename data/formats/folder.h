@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 #include "data/formats/labels.h"
 
@@ -19,6 +20,13 @@ FolderFiles files_below(const std::filesystem::path& folder);
 
 /// files_below().images
 std::vector<std::filesystem::path> images_below(const std::filesystem::path& folder);
+
+/// Whether a file has this extension, such as ".txt", in lower or upper case.
+bool has_extension(const std::filesystem::path& file, std::string_view extension);
+
+/// The folder's own files with this extension, in lower or upper case, sorted.
+std::vector<std::filesystem::path> files_with_extension(const std::filesystem::path& folder,
+                                                        std::string_view extension);
 
 /// True for the extensions of label files: .txt, .xml, .json.
 bool is_label_name(const std::filesystem::path& file);

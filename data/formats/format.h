@@ -40,6 +40,11 @@ struct DatasetFormat {
   std::string (*recognize)(const std::filesystem::path& place, DataOptions& options) = nullptr;
   /// The layout that recognize() looks for: "a folder with Annotations/ and JPEGImages/".
   std::string recognized_by;
+  /// Whether an image of a data set with this root has a label file of its own in this format. Null: the format's labels lie
+  /// in one file, or in folders that no other format has.
+  bool (*labelled)(const std::filesystem::path& image, const std::filesystem::path& root) = nullptr;
+  /// These files in messages: "YOLO's .txt".
+  std::string label_files = "";
 };
 
 /// All formats; the first is the default.

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/formats/folder.h"
 #include "data/formats/format.h"
 #include "data/formats/layout.h"
 #include "data/formats/places.h"
@@ -118,7 +119,7 @@ std::vector<cv::Point2d> json_points(const ParsedJson& list) {
 }
 
 std::string json_head(const fs::path& file) {
-  if (file.extension() != ".json") return "";
+  if (!has_extension(file, ".json")) return "";
   std::ifstream in = open_regular(file);
   std::string text(1 << 16, ' ');
   in.read(text.data(), std::ssize(text));
@@ -148,7 +149,7 @@ fs::path training_file(const fs::path& folder, const std::function<bool(const fs
   folders.insert(folders.begin(), "annotations");
   folders.emplace_back(".");
   for (const std::string& below : folders) {
-    std::vector<fs::path> files = files_in(folder / below, ".json");
+    std::vector<fs::path> files = files_with_extension(folder / below, ".json");
     std::erase_if(files, [&](const fs::path& file) { return !is(file); });
     for (const std::string& word : words) {
       for (const fs::path& file : files) {

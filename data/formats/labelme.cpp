@@ -140,7 +140,7 @@ FolderFiles files_beside(const std::vector<fs::path>& listed) {
     for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, failed)) {
       const fs::path file = folder / entry.path().filename();
       if (is_image_name(file)) files.images.push_back(file);
-      if (file.extension() == ".json" && !is_clutter(file)) files.others.push_back(file);
+      if (has_extension(file, ".json") && !is_clutter(file)) files.others.push_back(file);
     }
   }
   std::sort(files.others.begin(), files.others.end());
@@ -174,12 +174,14 @@ std::unique_ptr<LabelSource> open_labelme(const DataOptions& options, Split spli
   return labels_beside(std::move(files.images), std::move(renamed));
 }
 
+bool has_labelme_file(const fs::path& image, const fs::path& /*root*/) {
+  const LabelFile labels = labelme_labels(image);
+  return labels.found && is_labelme(labels.path);
+}
+
 std::string recognize_labelme(const fs::path& place, DataOptions& options) {
   if (!fs::is_directory(place)) return "";
-  const auto labelled = [](const fs::path& image) {
-    const LabelFile labels = labelme_labels(image);
-    return labels.found && is_labelme(labels.path);
-  };
+  const auto labelled = [&](const fs::path& image) { return has_labelme_file(image, place); };
   const auto good = [&](const fs::path& folder) { return any_image(folder, labelled); };
   const SplitTests tests{.train = good, .labelled = [](const fs::path& folder) {
                            return any_labelled(folder, labelme_places, is_labelme);
@@ -205,7 +207,9 @@ DatasetFormat labelme_format() {
   return {.name = "labelme",
           .open = open_labelme,
           .recognize = recognize_labelme,
-          .recognized_by = "a folder of images with LabelMe's .json beside them"};
+          .recognized_by = "a folder of images with LabelMe's .json beside them",
+          .labelled = has_labelme_file,
+          .label_files = "LabelMe's .json"};
 }
 
 }  // namespace brightnet

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -20,36 +21,53 @@ namespace brightnet {
 
 namespace fs = std::filesystem;
 
-LabelFile find_label_file(const std::vector<fs::path>& places) {
-  LabelFile labels;
-  for (const fs::path& place : places) {
-    if (place.empty()) continue;
-    if (labels.path.empty()) labels.path = place;
-    if (!archive_of(place).empty()) {  // whose members can all be read
-      if (!is_stored(place)) continue;
-      labels.path = place;
-      labels.found = true;
-      break;
-    }
-    std::error_code failed;
-    const fs::file_status status = fs::status(place, failed);
-    if (status.type() == fs::file_type::not_found) continue;
-    labels.path = place;
-    labels.found = true;
-    if (!fs::exists(status)) {
-      labels.unreadable = failed.message();
-    } else if (fs::is_directory(status)) {
-      labels.unreadable = "it is a folder";
-    } else if (!fs::is_regular_file(status)) {
-      labels.unreadable = "it is a pipe or a device";
-    } else if (fs::file_size(place, failed) > most_text_bytes) {
-      labels.unreadable = fmt::format("it is larger than {} MiB", most_text_bytes >> 20);
-    } else if (::access(place.c_str(), R_OK) != 0) {
-      labels.unreadable = std::strerror(errno);
-    }
-    break;
+namespace {
+
+/// The label file at a place; none where nothing is.
+std::optional<LabelFile> label_file_at(const fs::path& place) {
+  LabelFile labels{.path = place, .found = true};
+  if (!archive_of(place).empty())  // whose members can all be read
+    return is_stored(place) ? std::optional(labels) : std::nullopt;
+  std::error_code failed;
+  const fs::file_status status = fs::status(place, failed);
+  if (status.type() == fs::file_type::not_found) return std::nullopt;
+  if (!fs::exists(status)) {
+    labels.unreadable = failed.message();
+  } else if (fs::is_directory(status)) {
+    labels.unreadable = "it is a folder";
+  } else if (!fs::is_regular_file(status)) {
+    labels.unreadable = "it is a pipe or a device";
+  } else if (fs::file_size(place, failed) > most_text_bytes) {
+    labels.unreadable = fmt::format("it is larger than {} MiB", most_text_bytes >> 20);
+  } else if (::access(place.c_str(), R_OK) != 0) {
+    labels.unreadable = std::strerror(errno);
   }
   return labels;
+}
+
+/// a.txt → a.TXT
+fs::path with_upper_extension(fs::path file) {
+  std::string extension = file.extension().string();
+  for (char& c : extension) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return file.replace_extension(extension);
+}
+
+}  // namespace
+
+LabelFile find_label_file(const std::vector<fs::path>& places) {
+  std::vector<fs::path> given;
+  std::copy_if(places.begin(), places.end(), std::back_inserter(given),
+               [](const fs::path& place) { return !place.empty(); });
+  for (const fs::path& place : given) {
+    if (const auto labels = label_file_at(place)) return *labels;
+  }
+  // Only images without a label in the usual case cost these.
+  for (const fs::path& place : given) {
+    const fs::path other = with_upper_extension(place);
+    if (other == place) continue;
+    if (const auto labels = label_file_at(other)) return *labels;
+  }
+  return {.path = given.empty() ? fs::path() : given.front()};
 }
 
 fs::path parallel_label(const fs::path& image, std::span<const FolderPair> pairs) {

@@ -47,10 +47,11 @@ struct LabelledBox {
 struct LabelFile {
   std::filesystem::path path;  ///< file with the labels; if not found, the first place searched
   bool found = false;
-  std::string unreadable;  ///< why the file cannot be read; empty when it can
+  std::string unreadable = {};  ///< why the file cannot be read; empty when it can
 };
 
-/// Searches the places in order; empty ones are skipped.
+/// Searches the places in order; empty ones are skipped. Where none of the files is there, those with their extensions in
+/// upper case are searched for.
 LabelFile find_label_file(const std::vector<std::filesystem::path>& places);
 
 /// One image and its labels as written.

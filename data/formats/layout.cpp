@@ -40,7 +40,7 @@ std::set<std::string> stems_of_labels(const std::vector<fs::path>& places) {
     std::error_code failed;
     if (place.empty()) continue;
     for (const auto& entry : fs::directory_iterator(place.parent_path(), failed)) {
-      if (entry.path().extension() == place.extension()) stems.insert(entry.path().stem().string());
+      if (has_extension(entry.path(), place.extension().native())) stems.insert(entry.path().stem().string());
     }
   }
   return stems;

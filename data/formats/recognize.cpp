@@ -15,6 +15,7 @@
 #include "data/formats/data_yaml.h"
 #include "data/formats/folder.h"
 #include "data/formats/layout.h"
+#include "data/formats/mixed_labels.h"
 #include "data/formats/places.h"
 #include "data/formats/yolo.h"
 #include "data/image/read_image.h"
@@ -84,6 +85,60 @@ fs::path only_subfolder(const fs::path& folder) {
   return only;
 }
 
+/// The first format after this one, in the order in which they are tried, that recognizes the place: `other`, or one whose
+/// labels are not in one file an image.
+std::optional<RecognizedData> recognize_after(const DatasetFormat& tried, const DatasetFormat* other,
+                                              const fs::path& place) {
+  const auto& formats = dataset_formats();
+  const auto is_tried = [&](const DatasetFormat& format) { return &format == &tried; };
+  for (auto format = std::find_if(formats.rbegin(), formats.rend(), is_tried) + 1; format < formats.rend();
+       ++format) {
+    if (!format->recognize || (format->labelled && &*format != other)) continue;
+    RecognizedData data;
+    data.options.format = &*format;
+    data.what = format->recognize(place, data.options);
+    if (!data.what.empty()) return data;
+  }
+  return std::nullopt;
+}
+
+/// Takes a data set as one of another format, whose label files more of its images have.
+void take_other_labels(const fs::path& place, const DatasetFormat& other, RecognizedData& data) {
+  if (auto later = recognize_after(*data.options.format, &other, place)) {
+    data = std::move(*later);
+    return;
+  }
+  // YOLO's labels in labels/ beside images/ are meant; other files there are what they were made from.
+  const fs::path root = data.options.root;
+  if (data.options.format->open == open_yolo && is_folder(root / "images") && is_folder(root / "labels"))
+    return;
+  data.options.format = &other;
+  data.what = "a folder of images with " + other.label_files;
+}
+
+/// A few label files of another format, such as those of a tool that somebody tried, do not decide for all images.
+void weigh_labels(const fs::path& place, RecognizedData& data) {
+  const DatasetFormat* first = data.options.format;
+  const LabelCounts counts = count_labels(data.options);
+  if (counts.images == 0) return;
+  const std::string few = fmt::format("{} of {} images {} {}", counts.own, counts.images,
+                                      counts.own == 1 ? "has" : "have", first->label_files);
+  if (!counts.other) {
+    if (2 * counts.own >= counts.images) return;
+    if (const auto later = recognize_after(*first, nullptr, place))
+      data.remark = fmt::format("{}, and this is {} too (--data {} reads that)", few, later->what,
+                                (fs::path(later->options.root) / later->options.train).string());
+    return;
+  }
+  if (counts.of_other > counts.own) take_other_labels(place, *counts.other, data);
+  if (data.options.format->labelled) {
+    const bool same = data.options.format == first;
+    data.remark = (same ? counts : count_labels(data.options)).remark(*data.options.format);
+  } else if (counts.own > 0) {
+    data.remark = few + ", which is not read";
+  }
+}
+
 /// The data set of one of the formats. YOLO's is the plainest and is taken last.
 bool recognize_format(const fs::path& place, RecognizedData& data) {
   const auto& formats = dataset_formats();
@@ -93,6 +148,7 @@ bool recognize_format(const fs::path& place, RecognizedData& data) {
     data.what = format->recognize ? format->recognize(place, options) : "";
     if (data.what.empty()) continue;
     data.options = options;
+    if (is_folder(place)) weigh_labels(place, data);
     return true;
   }
   return false;

@@ -11,6 +11,7 @@
 // folders as the images. Without data.classes the classes are
 // all names in train and val, sorted.
 #include <algorithm>
+#include <fstream>
 #include <unordered_map>
 
 #include "core/error.h"
@@ -96,10 +97,9 @@ class ImageFolder {
 
 // Whether an image or an XML file has the whole line as its name.
 bool is_name_of_file(const std::string& line, const fs::path& root, const ImageFolder& images) {
-  std::error_code failed;
   return images.find(fs::path(line).lexically_normal().string()) ||
-         fs::exists(root / "Annotations" / (line + ".xml"), failed) ||
-         fs::exists(root / "annotations" / (line + ".xml"), failed);
+         find_label_file({root / "Annotations" / (line + ".xml"), root / "annotations" / (line + ".xml")})
+             .found;
 }
 
 // The name that a line of a list gives: "NAME", or "NAME -1" in VOC's lists by class. If a name itself ends in a
@@ -113,7 +113,7 @@ std::string name_of_line(const std::string& line, const fs::path& root, const Im
     if (!is_name_of_file(line, root, images)) return std::string(name);
   }
   const fs::path path(line);
-  return is_image_name(path) || path.extension() == ".xml" ? without_extension(path) : line;
+  return is_image_name(path) || has_extension(path, ".xml") ? without_extension(path) : line;
 }
 
 // A name with folders is that of an image below JPEGImages or the root. A path of another place, as lists that were moved
@@ -130,7 +130,7 @@ VocEntry entry_of_line(const std::string& line, const fs::path& root, const Imag
     return entry_of_image((root / path).lexically_normal(), root);
   const bool in_folder =
       path.is_relative() && fs::is_directory(root / "JPEGImages" / name.parent_path(), failed);
-  const bool names_file = is_image_name(path) || path.extension() == ".xml";
+  const bool names_file = is_image_name(path) || has_extension(path, ".xml");
   return {!in_folder && names_file ? name.filename().string() : name.string(), {}};
 }
 
@@ -232,6 +232,16 @@ std::unique_ptr<LabelSource> open_voc(const DataOptions& options, Split split, P
   return std::make_unique<VocLabels>(options, split, log);
 }
 
+/// Whether an image has an XML, and this is VOC's: cameras write some beside their pictures too.
+bool has_voc_file(const fs::path& image, const fs::path& root) {
+  const LabelFile labels = voc_labels(entry_of_image(image, root), root);
+  if (!labels.found) return false;
+  std::ifstream in = open_regular(labels.path);
+  std::string head(1 << 12, ' ');
+  in.read(head.data(), std::ssize(head));
+  return head.find("<annotation") != std::string::npos;
+}
+
 /// The folder that Pascal VOC's own archives unpack to holds that of one year.
 fs::path below_devkit(const fs::path& place) {
   const fs::path devkit = place / "VOCdevkit", folder = fs::is_directory(devkit) ? devkit : place;
@@ -309,7 +319,9 @@ DatasetFormat voc_format() {
           .recognize = recognize_voc,
           .recognized_by =
               "a Pascal VOC folder (Annotations/ and JPEGImages/), or images with .xml files beside "
-              "them, in Annotations/ or in annotations/"};
+              "them, in Annotations/ or in annotations/",
+          .labelled = has_voc_file,
+          .label_files = "Pascal VOC's .xml"};
 }
 
 }  // namespace brightnet

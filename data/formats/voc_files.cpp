@@ -11,7 +11,6 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "data/formats/folder.h"
-#include "data/formats/layout.h"
 #include "data/formats/places.h"
 #include "data/image/read_image.h"
 
@@ -162,7 +161,7 @@ class VocFolders {
   std::vector<fs::path> without_image() const {
     std::vector<fs::path> found;
     for (const fs::path& folder : beside_) {
-      for (const fs::path& file : files_in(folder, ".xml")) {
+      for (const fs::path& file : files_with_extension(folder, ".xml")) {
         if (!images_.contains(without_extension(file))) found.push_back(file);
       }
     }
@@ -172,7 +171,7 @@ class VocFolders {
       const fs::path folder = (root_ / shared).lexically_normal();
       if (!fs::is_directory(folder, failed)) continue;
       for (const fs::path& file : files_below(folder).others) {
-        if (file.extension() == ".xml" && !has_image(file, folder)) found.push_back(file);
+        if (has_extension(file, ".xml") && !has_image(file, folder)) found.push_back(file);
       }
     }
     return found;

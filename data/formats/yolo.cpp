@@ -108,17 +108,31 @@ std::vector<TextLine> label_lines(const fs::path& file) {
   return lines_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-// Whether the first non-blank line is a label.
-bool holds_labels(const fs::path& file) {
+/// The first non-blank line; none in a file without any.
+std::optional<std::string> first_text_line(const fs::path& file) {
   if (!archive_of(file).empty()) {
     const std::vector<TextLine> lines = label_lines(file);
-    return !lines.empty() && numbers_of(lines[0].text).size() >= 5;
+    return lines.empty() ? std::nullopt : std::optional(lines[0].text);
   }
   std::ifstream in = open_regular(file);
   for (std::string line; std::getline(in, line);) {
-    if (!trimmed(line).empty()) return numbers_of(line).size() >= 5;
+    if (line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
+    if (!trimmed(line).empty()) return line;
   }
-  return false;
+  return std::nullopt;
+}
+
+/// Whether the first non-blank line is a label.
+bool holds_labels(const fs::path& file) {
+  const auto line = first_text_line(file);
+  return line && numbers_of(*line).size() >= 5;
+}
+
+/// Whether an image has a text of labels, or an empty one as of background, and not its caption.
+bool has_yolo_file(const fs::path& image, const fs::path& /*root*/) {
+  const LabelFile labels = own_labels(image);
+  return labels.found && labels.unreadable.empty() &&
+         (holds_labels(labels.path) || !first_text_line(labels.path));
 }
 
 /// The images of an archive, in its order. Labels without an image are reported.
@@ -127,7 +141,7 @@ std::vector<fs::path> images_of_archive(const fs::path& archive, ProblemLog& log
   for (const TarMember& member : tar_members(archive)) {
     const fs::path file = archive / member.name;
     if (is_image_name(file)) images.push_back(file);
-    if (file.extension() == ".txt") labels.push_back(file);
+    if (has_extension(file, ".txt")) labels.push_back(file);
   }
   std::unordered_set<std::string> used;
   for (const fs::path& image : images) used.insert(own_labels(image).path.string());
@@ -187,7 +201,7 @@ void report_unused_labels(const fs::path& folder, const FolderFiles& files, Prob
   for (const auto& image : files.images) use(image);
   for (const auto& file : files.others) {
     parallel_folder(file.parent_path());
-    if (file.extension() == ".txt") labels.insert(file);
+    if (has_extension(file, ".txt")) labels.insert(file);
     if (!is_label_name(file)) use(file);  // reported by its extension
   }
   parallel_folder(folder.lexically_normal());
@@ -195,7 +209,7 @@ void report_unused_labels(const fs::path& folder, const FolderFiles& files, Prob
     std::error_code failed;
     if (place.empty()) continue;
     for (const auto& entry : fs::directory_iterator(place, failed)) {
-      if (entry.path().extension() == ".txt") labels.insert(entry.path().lexically_normal());
+      if (has_extension(entry.path(), ".txt")) labels.insert(entry.path().lexically_normal());
     }
   }
   for (const auto& file : labels) {
@@ -209,8 +223,8 @@ void read_labels(const fs::path& labels, const YoloNames& names, size_t key_poin
   image.relative = true;
   const ClassNames& ids = names.of(image.file);
   for (const TextLine& line : label_lines(labels)) {
-    if (auto box = parse_line(line.text, at_line(labels, line.number), ids, key_points, log))
-      image.boxes.push_back(std::move(*box));
+    auto box = parse_line(line.text, at_line(labels, line.number), ids, key_points, log);
+    if (box && names.knows(*box, image.file, log)) image.boxes.push_back(std::move(*box));
   }
 }
 
@@ -250,7 +264,7 @@ bool is_image_list(const fs::path& file) {
   std::string line;
   while (std::getline(in, line) && trimmed(line).empty()) {
   }
-  return file.extension() == ".txt" && is_image_name(std::string(trimmed(line)));
+  return has_extension(file, ".txt") && is_image_name(std::string(trimmed(line)));
 }
 
 /// Takes the splits of a folder where their names are those of folders, laid out in one of these ways.
@@ -420,7 +434,9 @@ DatasetFormat yolo_format() {
       .recognize = recognize_yolo,
       .recognized_by =
           "a folder of images with YOLO labels (.txt beside them, or labels/ beside images/), also "
-          "divided into train and val, or a .txt that lists images; images and labels may lie in .tar archives"};
+          "divided into train and val, or a .txt that lists images; images and labels may lie in .tar archives",
+      .labelled = has_yolo_file,
+      .label_files = "YOLO's .txt"};
 }
 
 }  // namespace brightnet

@@ -15,8 +15,8 @@ namespace brightnet {
 /// data.train, data.val or data.test is a folder of images, also in .tar archives (data/image/stored_file.h), such an
 /// archive, or a file that lists images, one a line. Without data.names
 /// the names come from the first of data.yaml, dataset.yaml (`names` or `classes`), classes.txt,
-/// obj.names in data.root, or from classes.txt beside the images or labels: the ids in a folder are then those of its own
-/// list, and the classes are those of train's lists.
+/// obj.names in data.root, or from classes.txt beside the images or labels. Unless a YAML names them, the ids in a folder
+/// are those of its own list, and the classes are those of the root's list, or else of train's lists.
 std::unique_ptr<LabelSource> open_yolo(const DataOptions& options, Split split, ProblemLog& log);
 
 /// The names of the ids: data.names, or else `own`, the data set's own list, if there is one. data.classes chooses from

@@ -4,6 +4,8 @@
 #include <set>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/config.h"
 #include "core/files.h"
 #include "data/formats/folder.h"
@@ -16,20 +18,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The names in the first of these files that lists any.
-ClassNames first_names(const std::vector<fs::path>& candidates) {
+/// The first of these files that lists any names.
+YoloNames::List first_names(const std::vector<fs::path>& candidates) {
   std::error_code failed;
   for (const auto& file : candidates) {
     if (!fs::is_regular_file(file, failed)) continue;
     ClassNames names =
         file.extension() == ".yaml" ? names_in_yaml(YamlDocument::load(file).root()) : read_names_file(file);
-    if (!names.names().empty()) return names;
+    if (!names.names().empty()) return {file, std::move(names)};
   }
   return {};
 }
 
 /// The list of the whole data set; none where its root has no such file.
-ClassNames names_in_root(const fs::path& root) {
+YoloNames::List names_in_root(const fs::path& root) {
   std::vector<fs::path> candidates;
   for (const char* name : {"data.yaml", "dataset.yaml", "classes.txt", "obj.names"})
     candidates.push_back(root / name);
@@ -37,7 +39,7 @@ ClassNames names_in_root(const fs::path& root) {
 }
 
 /// The list near an image; none where there is no such file.
-ClassNames names_near(const fs::path& image) {
+YoloNames::List names_near(const fs::path& image) {
   std::vector<fs::path> candidates, folders{image.parent_path()};
   // Without a parallel folder, this would be the current one.
   if (const fs::path labels = parallel_label(image).parent_path(); !labels.empty())
@@ -50,7 +52,7 @@ ClassNames names_near(const fs::path& image) {
 
 /// The lists that folders of images have of their own, and all their names, in the order in which they are met.
 struct OwnLists {
-  std::map<fs::path, ClassNames> of_folder;
+  std::map<fs::path, YoloNames::List> of_folder;
   ClassNames all;
 };
 
@@ -61,12 +63,12 @@ OwnLists lists_near(const std::vector<fs::path>& images, const DataOptions& opti
   for (const fs::path& image : images) {
     fs::path folder = image.parent_path();
     if (!seen.insert(folder.string()).second) continue;
-    ClassNames names = names_near(image);
-    if (names.names().empty()) continue;
-    for (const std::string& name : names.names()) {
+    YoloNames::List list = names_near(image);
+    if (list.names.names().empty()) continue;
+    for (const std::string& name : list.names.names()) {
       if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
     }
-    lists.of_folder.emplace(std::move(folder), std::move(names));
+    lists.of_folder.emplace(std::move(folder), std::move(list));
   }
   lists.all = ClassNames(std::move(all), options.root);
   return lists;
@@ -92,15 +94,15 @@ bool begins_with(const std::vector<std::string>& all, const std::vector<std::str
   return first.size() <= all.size() && std::equal(first.begin(), first.end(), all.begin());
 }
 
-/// What the classes are called that a folder's list has in an order of its own. A name that train's lists lack stays, and
-/// is an error where a label has it.
-ClassNames by_name(const ClassNames& own, const ClassNames& of_train, const ClassNames& classes,
+/// What the classes are called that a folder's list has in an order of its own. A name that the lists of `all` lack stays,
+/// and is an error where a label has it.
+ClassNames by_name(const ClassNames& own, const ClassNames& all, const ClassNames& classes,
                    const std::string& where) {
   std::vector<std::string> names = own.names();
-  const std::vector<std::string>& train = of_train.names();
+  const std::vector<std::string>& known = all.names();
   for (std::string& name : names) {
-    const auto id = static_cast<size_t>(std::find(train.begin(), train.end(), name) - train.begin());
-    if (id < std::min(train.size(), classes.names().size())) name = classes.names()[id];
+    const auto id = static_cast<size_t>(std::find(known.begin(), known.end(), name) - known.begin());
+    if (id < std::min(known.size(), classes.names().size())) name = classes.names()[id];
   }
   return ClassNames(std::move(names), where);
 }
@@ -109,21 +111,38 @@ ClassNames by_name(const ClassNames& own, const ClassNames& of_train, const Clas
 
 const ClassNames& YoloNames::of(const fs::path& image) const {
   const auto own = of_folder.find(image.parent_path());
-  return own == of_folder.end() ? classes : own->second;
+  return own == of_folder.end() ? classes : own->second.names;
+}
+
+bool YoloNames::knows(const LabelledBox& box, const fs::path& image, ProblemLog& log) const {
+  const auto own = file.empty() ? of_folder.end() : of_folder.find(image.parent_path());
+  const std::vector<std::string>& all = classes.names();
+  if (own == of_folder.end() || std::find(all.begin(), all.end(), box.class_name) != all.end()) return true;
+  const std::string list = own->second.file.string();
+  log.add(DataProblem::Kind::unknown_class, box.where,
+          fmt::format("class '{}' of {} is not in {}", box.class_name, list, file.string()),
+          fmt::format(
+              "The ids in a folder are those of its own list. Add the name to {}, or remove {} if the ids "
+              "here are not its own.",
+              file.string(), list));
+  return false;
 }
 
 YoloNames find_yolo_names(const DataOptions& options, Split split, const std::vector<fs::path>& images) {
-  const ClassNames of_all = options.names.empty() ? names_in_root(options.root) : ClassNames();
-  if (!options.names.empty() || !of_all.names().empty()) return {names_of_ids(options, of_all)};
-  // labelImg writes a list into each folder of labels, in the order in which it met the classes.
+  const YoloNames::List root = options.names.empty() ? names_in_root(options.root) : YoloNames::List();
+  // A YAML's names are those of all ids. Of a text there is one in each folder of labels: labelImg writes a list there, in
+  // the order in which it met the classes.
+  if (!options.names.empty() || root.file.extension() == ".yaml") return {names_of_ids(options, root.names)};
   const OwnLists own = lists_near(images, options);
-  const bool of_other = split != Split::train && !options.train.empty();
+  const bool of_other = root.file.empty() && split != Split::train && !options.train.empty();
   const OwnLists train = of_other ? lists_near(images_of_train(options), options) : OwnLists();
-  const ClassNames& all = train.all.names().empty() ? own.all : train.all;
-  YoloNames found{names_of_ids(options, all)};
-  for (const auto& [folder, names] : own.of_folder) {
-    if (!begins_with(all.names(), names.names()))
-      found.of_folder.emplace(folder, by_name(names, all, found.classes, folder.string()));
+  const ClassNames& met = train.all.names().empty() ? own.all : train.all;
+  const ClassNames& all = root.file.empty() ? met : root.names;
+  YoloNames found{.classes = names_of_ids(options, all), .file = root.file};
+  for (const auto& [folder, list] : own.of_folder) {
+    if (begins_with(all.names(), list.names.names())) continue;
+    ClassNames names = by_name(list.names, all, found.classes, list.file.string());
+    found.of_folder.emplace(folder, YoloNames::List{list.file, std::move(names)});
   }
   return found;
 }

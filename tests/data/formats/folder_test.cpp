@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "data/formats/recognize.h"
 #include "tests/data/dataset_files.h"
 
 namespace brightnet {
@@ -81,6 +82,47 @@ TEST(Folder, LabelledFilesOfUnknownEndingsAreReported) {
     data.text(std::string("label_2/") + name + ".txt", "x 0 0 0 1 1 9 9 0 0 0 0 0 0 0\n");
   EXPECT_EQ(count(read_dataset(data.options("kitti", "image_2", {"x"}), Split::train), Kind::unknown_ending),
             1);
+}
+
+TEST(Folder, ExtensionsOfLabelsInUpperCaseAreRead) {
+  const DatasetFolder data;
+  const std::string xml =
+      "<annotation><filename>b.jpg</filename><object><name>x</name><bndbox><xmin>1</xmin><ymin>1</ymin>"
+      "<xmax>9</xmax><ymax>9</ymax></bndbox></object></annotation>";
+  const std::string json =
+      R"({"shapes": [{"label": "x", "shape_type": "rectangle", "points": [[1, 1], [9, 9]]}], "imagePath": "b.jpg"})";
+  const std::string coco = R"({"images": [{"id": 1, "file_name": "a.jpg"}, {"id": 2, "file_name": "b.jpg"}],
+    "annotations": [{"image_id": 1, "category_id": 1, "bbox": [1, 1, 8, 8]}, {"image_id": 2, "category_id": 1,
+    "bbox": [1, 1, 8, 8]}], "categories": [{"id": 1, "name": "x"}]})";
+  for (const char* place : {"yolo", "parallel/images", "voc", "devkit/JPEGImages", "labelme", "coco"}) {
+    for (const char* name : {"a.jpg", "b.jpg"}) data.image(std::string(place) + '/' + name);
+  }
+  for (const char* folder : {"yolo/", "parallel/labels/"}) {
+    for (const char* name : {"a.TXT", "b.txt", "lost.TXT"}) data.text(std::string(folder) + name, one_box);
+  }
+  for (const char* folder : {"voc/", "devkit/Annotations/"}) {
+    for (const char* name : {"a.XML", "renamed.XML"}) data.text(std::string(folder) + name, xml);
+  }
+  for (const char* name : {"a.JSON", "renamed.JSON"}) data.text(std::string("labelme/") + name, json);
+  data.text("coco/ALL.JSON", coco);
+  for (const auto& [place, format, unused] : {std::tuple{"yolo", "yolo", 1},
+                                              {"parallel", "yolo", 1},
+                                              {"voc", "voc", 0},
+                                              {"devkit", "voc", 0},
+                                              {"labelme", "labelme", 0},
+                                              {"coco", "coco", 0}}) {
+    DataOptions options = recognize_data((data.root() / place).string()).options;
+    EXPECT_EQ(options.format->name, format) << place;
+    options.classes = {"x"};
+    const Dataset dataset = read_dataset(options, Split::train);
+    EXPECT_EQ(count(dataset, Kind::unused_labels), unused) << place << '\n' << summarize(dataset.problems);
+    ASSERT_EQ(dataset.images.size(), 2u) << place;
+    for (const auto& image : dataset.images) EXPECT_EQ(image.annotations.size(), 1u) << image.file;
+  }
+  data.text("devkit/list.txt", "a.XML\n");
+  DataOptions listed = data.options("voc", "list.txt", {"x"});
+  listed.root = (data.root() / "devkit").string();
+  EXPECT_EQ(read_dataset(listed, Split::train).images.at(0).annotations.size(), 1u);
 }
 
 }  // namespace

@@ -261,6 +261,44 @@ TEST(Yolo, EachSplitsIdsAreThoseOfItsOwnListAndTheClassesAreTrains) {
   EXPECT_EQ(read_dataset(options, Split::val).classes, (std::vector<std::string>{"dog", "bird"}));
 }
 
+TEST(Yolo, IdsAreThoseOfAFoldersOwnListWhereTheRootHasATextOfTheClassesToo) {
+  const DatasetFolder data;
+  for (const std::string split : {"train", "val"}) {
+    data.image("images/" + split + "/a.jpg");
+    data.text("labels/" + split + "/a.txt", "0 0.5 0.5 0.2 0.2\n1 0.5 0.5 0.4 0.4\n");
+  }
+  DataOptions options = data.options("yolo", "images/train", {}, "images/val");
+  using Names = std::vector<std::string>;
+  const auto names = [&](Split split) {
+    const Dataset dataset = read_dataset(options, split);
+    Names found;
+    for (const Annotation& box : dataset.images.at(0).annotations)
+      found.push_back(dataset.classes.at(static_cast<size_t>(box.class_id)));
+    EXPECT_EQ(dataset.classes, (Names{"cat", "dog", "bird"}));
+    return found;
+  };
+  for (const char* list : {"obj.names", "classes.txt"}) {
+    data.text(list, "cat\ndog\nbird\n");
+    data.text("labels/train/classes.txt", "dog\nbird\n");
+    data.text("labels/val/classes.txt", "cat\ndog\n");
+    EXPECT_EQ(names(Split::train), (Names{"dog", "bird"})) << list;
+    EXPECT_EQ(names(Split::val), (Names{"cat", "dog"})) << list;
+  }
+  data.text("labels/val/classes.txt", "dog\ncat\nfish\n");
+  EXPECT_EQ(names(Split::val), (Names{"dog", "cat"})) << "no object is a fish";
+  // A list that labelImg made from its own words, for ids that are those of the root's list.
+  data.text("labels/val/classes.txt", "person\nlaptop\n");
+  const std::string said = message(options, Split::val);
+  for (const char* part : {"labels/val/a.txt:1: class 'person' of ", "labels/val/classes.txt is not in ",
+                           "/classes.txt. The ids in a folder are those of its own list.", "or remove "})
+    EXPECT_TRUE(contains(said, part));
+  options.names = {"cat", "dog", "bird"};
+  EXPECT_EQ(names(Split::val), (Names{"cat", "dog"})) << "data.names says it for all folders";
+  options.names = {};
+  data.text("data.yaml", "names: [cat, dog, bird]\n");
+  EXPECT_EQ(names(Split::val), (Names{"cat", "dog"})) << "as does a YAML";
+}
+
 TEST(Yolo, ClassNamesInTheCurrentFolderAreOfOtherData) {
   const DatasetFolder data;
   data.image("pictures/a.jpg");
