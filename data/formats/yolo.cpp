@@ -121,7 +121,8 @@ bool holds_labels(const fs::path& file) {
 std::vector<fs::path> images_of_archive(const fs::path& archive, ProblemLog& log) {
   std::vector<fs::path> images, labels;
   for (const TarMember& member : tar_members(archive)) {
-    const fs::path file = archive / member.name;
+    const fs::path name = member.name, file = archive / name;
+    if (std::any_of(name.begin(), name.end(), is_clutter)) continue;  // as in folders
     if (is_image_name(file)) images.push_back(file);
     if (file.extension() == ".txt") labels.push_back(file);
   }
