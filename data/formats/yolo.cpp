@@ -284,6 +284,22 @@ std::string recognize_yolo(const fs::path& place, DataOptions& options) {
   return "a folder of images with YOLO labels";
 }
 
+/// What to write where no name has the id `missing`, the first of these.
+std::string how_to_number(const std::map<int, std::string>& by_id, const char* key, size_t missing) {
+  std::string remedy = fmt::format(
+      "Name each id from 0 on as the labels have it, also one that no label has: add '{0}: unused_{0}' to {1}.",
+      missing, key);
+  const int64_t first = by_id.begin()->first, last = by_id.rbegin()->first;
+  if (first < 0 || last - first + 1 != std::ssize(by_id)) return remedy;
+  constexpr size_t most = 5;
+  std::vector<std::string> pairs;
+  for (const auto& [id, name] : by_id) {
+    if (pairs.size() < most) pairs.push_back(fmt::format("{}: {}", id - first, name));
+  }
+  return fmt::format("{} Where the ids in the labels begin with 0, write {}: {{{}{}}}.", remedy, key,
+                     fmt::join(pairs, ", "), by_id.size() > most ? ", …" : "");
+}
+
 }  // namespace
 
 ClassNames names_in_yaml(const YamlValue& root) {
@@ -299,7 +315,7 @@ ClassNames names_in_yaml(const YamlValue& root) {
       if (id != static_cast<int>(names.size())) {
         throw InputError(
             fmt::format("the ids of '{}' are not 0, 1, 2 …: {} stands for {}", key, id, names.size()),
-            value.where());
+            value.where(), how_to_number(by_id, key, names.size()));
       }
       names.push_back(name);
     }

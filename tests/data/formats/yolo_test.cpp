@@ -213,6 +213,16 @@ TEST(Yolo, ClassNamesComeFromTheDataSetWhenNobodyGivesThem) {
   EXPECT_EQ(classes(), std::vector<std::string>{"a"});
   data.text("data.yaml", "names: {0: zero, 2: two}\n");
   EXPECT_TRUE(contains(message(options), "data.yaml"));
+  EXPECT_TRUE(contains(message(options), "add '1: unused_1' to names."));
+  EXPECT_FALSE(contains(message(options), "begin with 0, write")) << "it has a gap";
+  data.text("data.yaml", "names: {1: cat, 2: dog}\n");
+  const std::string from_one = message(options);
+  EXPECT_TRUE(contains(from_one, "the ids of 'names' are not 0, 1, 2 …: 1 stands for 0. Name each id from 0"))
+      << from_one;
+  EXPECT_TRUE(contains(from_one,
+                       "add '0: unused_0' to names. Where the ids in the labels begin with 0, write "
+                       "names: {0: cat, 1: dog}."))
+      << from_one;
   DataOptions named = options;
   named.names = {"given"};
   EXPECT_EQ(read_dataset(named, Split::train).classes, std::vector<std::string>{"given"});
