@@ -362,11 +362,15 @@ ClassNames names_of_ids(const DataOptions& options, const ClassNames& own) {
     return own;
   }
   if (!options.classes.empty() && !maps) return ClassNames(options.classes, "data.classes");
-  throw InputError(
-      "the names of the classes are not known", options.root,
-      maps ? "List those of the ids in the labels, in their order, under data.names (--set data.names=[a,b])."
-           : "List them under data.classes (--set data.classes=[a,b]), or one a line in " +
-                 (fs::path(options.root) / "classes.txt").string() + ".");
+  const auto under = [&](const std::string& key) {
+    return fmt::format("under {0}{1}", key, options.takes_settings ? " (--set " + key + "=[a,b])" : "");
+  };
+  const std::string file = (fs::path(options.root) / "classes.txt").string();
+  throw InputError("the names of the classes are not known", options.root,
+                   maps ? "List those of the ids in the labels, in their order, " + under("data.names") + '.'
+                   : options.takes_settings
+                       ? "List them " + under("data.classes") + ", or one a line in " + file + '.'
+                       : "List them, one a line, in " + file + '.');
 }
 
 std::vector<fs::path> read_images(const fs::path& place, const DataOptions& options, ProblemLog& log) {

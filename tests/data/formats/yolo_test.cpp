@@ -199,6 +199,11 @@ TEST(Yolo, ClassNamesComeFromTheDataSetWhenNobodyGivesThem) {
   const std::string text = message(options);
   EXPECT_TRUE(contains(text, "names of the classes are not known"));
   EXPECT_TRUE(contains(text, "classes.txt"));
+  EXPECT_TRUE(contains(text, "--set data.classes=[a,b]"));
+  DataOptions without_settings = options;
+  without_settings.takes_settings = false;
+  EXPECT_TRUE(contains(message(without_settings), "classes.txt"));
+  EXPECT_FALSE(contains(message(without_settings), "--set")) << "for a command that has none";
   data.text("obj.names", "from names\n");
   EXPECT_EQ(classes(), std::vector<std::string>{"from names"});
   data.text("classes.txt",
