@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.h"
+#include "data/formats/recognize.h"
 #include "tests/data/dataset_files.h"
 
 namespace brightnet {
@@ -274,6 +276,37 @@ TEST(Yolo, EachSplitsIdsAreThoseOfItsOwnListAndTheClassesAreTrains) {
   EXPECT_EQ(mixed.images.at(1).annotations.at(1).class_id, 2);
   options.train = "images/elsewhere";
   EXPECT_EQ(read_dataset(options, Split::val).classes, (std::vector<std::string>{"dog", "bird"}));
+}
+
+TEST(Yolo, ADataYamlMayHavePathsOfWindows) {
+  const DatasetFolder data;
+  for (const std::string split : {"train", "val"}) {
+    data.image("mine/images/" + split + "/a.jpg");
+    data.text("mine/labels/" + split + "/a.txt", one_line);
+  }
+  const std::string file = (data.root() / "mine/data.yaml").string();
+  for (const auto& [path, above] :
+       {std::pair(".\\", ".\\"), {"..\\mine", ""}, {".\\..\\mine\\", ""}, {"..\\", "mine\\"}}) {
+    data.text("mine/data.yaml", std::string("path: ") + path + "\ntrain: " + above +
+                                    "images\\train\\\nval: " + above + "images\\val\nnames: [bolt]\n");
+    const DataOptions options = recognize_data(file).options;
+    EXPECT_EQ(options.root, (*above == 'm' ? data.root() : data.root() / "mine").string()) << path;
+    for (const Split split : {Split::train, Split::val})
+      EXPECT_EQ(read_dataset(options, split).images.size(), 1u) << path;
+  }
+  data.text("mine/data.yaml", "format: yolo\nroot: .\\\ntrain: images\\train\nclasses: [bolt]\n");
+  EXPECT_EQ(read_dataset(recognize_data(file).options, Split::train).images.size(), 1u);
+  for (const char* text : {"path: C:\\data\ntrain: images\\train\nnames: [bolt]\n",
+                           "train: C:\\data\\images\\train\nnames: [bolt]\n"}) {
+    data.text("mine/data.yaml", text);
+    try {
+      recognize_data(file);
+      ADD_FAILURE() << text;
+    } catch (const InputError& e) {
+      EXPECT_TRUE(contains(e.what(), "data.yaml:1: ")) << text;
+      EXPECT_TRUE(contains(e.what(), "It is a path of Windows: write where it is on this computer")) << text;
+    }
+  }
 }
 
 TEST(Yolo, ClassNamesInTheCurrentFolderAreOfOtherData) {
