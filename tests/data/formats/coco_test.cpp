@@ -163,6 +163,15 @@ TEST(Coco, WhatDoesNotFitIsAnErrorThatNamesTheAnnotation) {
   EXPECT_TRUE(contains(message(options), "train.json:3: this is not valid JSON"));
   data.text("train.json", "{\n\"images\": [\n\n1e999]\n}");
   EXPECT_TRUE(contains(message(options), "train.json:4: the number 1e999 is too large"));
+  for (const std::string word : {"NaN", "Infinity", "-Infinity"}) {  // as Python's json.dump writes them
+    data.text("train.json",
+              R"({"images": [], "annotations": [{"id": 7, "bbox": [1.5, )" + word + ", 3, 4]}]}");
+    const std::string said = message(options);
+    EXPECT_TRUE(contains(said, "train.json:1: a value is " + word + ", which is no number of JSON: "))
+        << said;
+    EXPECT_TRUE(contains(said, R"({"id": 7, "bbox": [1.5, )" + word + ". ")) << said;
+    EXPECT_FALSE(contains(said, "whole")) << said;
+  }
 }
 
 TEST(Coco, TwoCategoriesOfOneNameAreOneClass) {
