@@ -48,7 +48,7 @@ std::vector<Split> splits_of(const std::vector<std::pair<Split, Dataset>>& read)
 }
 
 /// What anchors are wanted: those of the run's model; of data without a model, `count` of them for the size of train.size, or,
-/// where one of the two is not given, as many and for a size as the smallest of the usual models has.
+/// where one of the two is not given, as many and for a size as yolov4-tiny has.
 AnchorOptions wanted_anchors(RunConfig& config, const Dataset& dataset, int count) {
   if (config.model.empty() && count > 0 && config.train.size.has_value())
     return {.count = count,
