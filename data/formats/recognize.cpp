@@ -150,6 +150,24 @@ bool recognize_format(const fs::path& place, RecognizedData& data) {
   return false;
 }
 
+/// The JSON file of a folder that names validation or test images alone; of several, that of the instances. It is looked
+/// for where nothing else is recognized, since other labels may lie beside it. Empty where there is no such one.
+fs::path held_back_file(const fs::path& folder) {
+  for (const char* below : {"annotations", "."}) {
+    std::vector<fs::path> files = files_in(folder / below, ".json");
+    std::erase_if(files, [](const fs::path& file) {
+      const std::string name = file.filename().string();
+      return !has_word_of(name, Split::val) && !has_word_of(name, Split::test);
+    });
+    if (files.size() >
+        1)  // COCO's own archive also has captions_val2017.json and person_keypoints_val2017.json
+      std::erase_if(files,
+                    [](const fs::path& file) { return !file.filename().string().starts_with("instances"); });
+    if (files.size() == 1) return files[0].lexically_normal();
+  }
+  return {};
+}
+
 [[noreturn]] void refuse(const std::string& place) {
   std::vector<std::string> known{"an Ultralytics data.yaml, or a folder with one", "a run's YAML"};
   for (const DatasetFormat& format : dataset_formats()) {
@@ -230,7 +248,9 @@ RecognizedData recognize_data(const std::string& place) {
     data = data_of_yaml(yaml);
     data.what += " in a folder";
   } else if (!recognize_format(whole, data)) {
-    refuse(place);
+    const fs::path file = is_folder(whole) ? held_back_file(whole) : fs::path();
+    if (file.empty() || !recognize_format(file, data)) refuse(place);
+    data.what += " in a folder";
   }
   data.place = place;
   return data;

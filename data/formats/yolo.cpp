@@ -135,7 +135,8 @@ bool has_yolo_file(const fs::path& image, const fs::path& /*root*/) {
 std::vector<fs::path> images_of_archive(const fs::path& archive, ProblemLog& log) {
   std::vector<fs::path> images, labels;
   for (const TarMember& member : tar_members(archive)) {
-    const fs::path file = archive / member.name;
+    const fs::path name = member.name, file = archive / name;
+    if (std::any_of(name.begin(), name.end(), is_clutter)) continue;  // as in folders
     if (is_image_name(file)) images.push_back(file);
     if (has_extension(file, ".txt")) labels.push_back(file);
   }
@@ -297,6 +298,22 @@ std::string recognize_yolo(const fs::path& place, DataOptions& options) {
   return "a folder of images with YOLO labels";
 }
 
+/// What to write where no name has the id `missing`, the first of these.
+std::string how_to_number(const std::map<int, std::string>& by_id, const char* key, size_t missing) {
+  std::string remedy = fmt::format(
+      "Name each id from 0 on as the labels have it, also one that no label has: add '{0}: unused_{0}' to {1}.",
+      missing, key);
+  const int64_t first = by_id.begin()->first, last = by_id.rbegin()->first;
+  if (first < 0 || last - first + 1 != std::ssize(by_id)) return remedy;
+  constexpr size_t most = 5;
+  std::vector<std::string> pairs;
+  for (const auto& [id, name] : by_id) {
+    if (pairs.size() < most) pairs.push_back(fmt::format("{}: {}", id - first, name));
+  }
+  return fmt::format("{} Where the ids in the labels begin with 0, write {}: {{{}{}}}.", remedy, key,
+                     fmt::join(pairs, ", "), by_id.size() > most ? ", …" : "");
+}
+
 }  // namespace
 
 ClassNames names_in_yaml(const YamlValue& root) {
@@ -312,7 +329,7 @@ ClassNames names_in_yaml(const YamlValue& root) {
       if (id != static_cast<int>(names.size())) {
         throw InputError(
             fmt::format("the ids of '{}' are not 0, 1, 2 …: {} stands for {}", key, id, names.size()),
-            value.where());
+            value.where(), how_to_number(by_id, key, names.size()));
       }
       names.push_back(name);
     }
@@ -359,11 +376,15 @@ ClassNames names_of_ids(const DataOptions& options, const ClassNames& own) {
     return own;
   }
   if (!options.classes.empty() && !maps) return ClassNames(options.classes, "data.classes");
-  throw InputError(
-      "the names of the classes are not known", options.root,
-      maps ? "List those of the ids in the labels, in their order, under data.names (--set data.names=[a,b])."
-           : "List them under data.classes (--set data.classes=[a,b]), or one a line in " +
-                 (fs::path(options.root) / "classes.txt").string() + ".");
+  const auto under = [&](const std::string& key) {
+    return fmt::format("under {0}{1}", key, options.takes_settings ? " (--set " + key + "=[a,b])" : "");
+  };
+  const std::string file = (fs::path(options.root) / "classes.txt").string();
+  throw InputError("the names of the classes are not known", options.root,
+                   maps ? "List those of the ids in the labels, in their order, " + under("data.names") + '.'
+                   : options.takes_settings
+                       ? "List them " + under("data.classes") + ", or one a line in " + file + '.'
+                       : "List them, one a line, in " + file + '.');
 }
 
 std::vector<fs::path> read_images(const fs::path& place, const DataOptions& options, ProblemLog& log) {
