@@ -25,8 +25,8 @@ BRIGHTNET_PUBLIC DataCheck check_data(const Configuration& data);
 /// Counts the images and boxes of a split (split_names()), by class and size.
 BRIGHTNET_PUBLIC Answer count_data(const Configuration& data, const std::string& split);
 
-/// Fits anchors to the training images: `count` of them, for an input of this size in pixels; 0: as many as the model has, at
-/// its training size.
+/// Fits anchors to the training images: `count` of them, for an input of this size in pixels; 0: as many as the model has, or
+/// yolov4-tiny where none is named, at its training size.
 BRIGHTNET_PUBLIC Answer fit_anchors(const Configuration& data, int count = 0, int height = 0, int width = 0);
 
 struct SampleOptions {

@@ -101,7 +101,9 @@ TrainedModel load_weights(const DetectionOptions& options) {
   const NamedRun named({.data = options.data}, false);
   named.say_data();
   WeightsFiles files = options.weights;
-  files.classes = class_names(named.load());
+  RunConfig config = named.load();
+  config.data.takes_settings = false;
+  files.classes = class_names(config);
   TrainedModel trained = open_weights(files);
   if (trained.classes == files.classes || !files.names.empty()) return trained;
   throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",

@@ -156,7 +156,8 @@ QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& opt
   const bool measures = options.max_loss >= 0;
   if (measures) open_device("cpu", Precision::int8);  // refuses before the work
   const NamedRun named(configuration_at(options.data, options.settings), measures);
-  const RunConfig config = run_to_calibrate_on(named, options, measures);
+  RunConfig config = run_to_calibrate_on(named, options, measures);
+  config.data.takes_settings = false;
   const Dataset images = images_to_calibrate_on(config, trained, options.images);
   const CalibrationInputs inputs(images, options.images, trained.fit(), std::min(compute_threads(), 8));
   ProgressLine line(10);

@@ -99,12 +99,14 @@ void add_stats(CLI::App& data, Action& action) {
   });
 }
 
-/// By default as many anchors as the model has, at its training size.
+/// By default as many anchors as the model has, or yolov4-tiny where none is named, at its training size.
 void add_anchors(CLI::App& data, Action& action) {
   auto* command = data.add_subcommand("anchors", "fit anchors to a data set");
   const auto arguments = examine_arguments(*command);
   take_model(*command, arguments->run);
-  command->add_option("--count", arguments->anchors, "number of anchors; the model's if not given")
+  command
+      ->add_option("--count", arguments->anchors,
+                   "number of anchors; the model's (yolov4-tiny's where none is named) if not given")
       ->check(at_least(1));
   take_size(*command, arguments->height, arguments->width, "the input in pixels; train.size if not given");
   command->callback([=, &action] {

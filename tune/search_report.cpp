@@ -6,6 +6,7 @@
 
 #include "core/printable.h"
 #include "core/progress_line.h"
+#include "core/text.h"
 
 namespace brightnet {
 namespace {
@@ -30,6 +31,22 @@ void set_path(YAML::Node node, const std::string& path, const YAML::Node& value)
   const std::string section = path.substr(0, dot);
   if (!node[section].IsDefined() || !node[section].IsMap()) node[section] = YAML::Node(YAML::NodeType::Map);
   set_path(node[section], path.substr(dot + 1), value);
+}
+
+/// The values that `best` has unchanged from the first trial and that the configuration leaves open, to a choice when a run
+/// starts or to the model.
+std::vector<std::string> fixed_values(const SearchSetup& setup, const RunConfig& config, const Trial& best) {
+  const YAML::Node all = YAML::Load(print_config(config, false));
+  std::vector<std::string> fixed;
+  for (size_t i = 0; i < setup.keys.size(); ++i) {
+    const std::string name(setup.keys[i].name);
+    const size_t dot = name.find('.');
+    const YAML::Node section = all[name.substr(0, dot)], value = section[name.substr(dot + 1)];
+    const bool is_given = value.IsDefined() && value.IsScalar() && parse_number(value.Scalar()).has_value();
+    if (!is_given && best.values[i] == setup.configured[i])
+      fixed.push_back(fmt::format("{}={}", name, best.values[i]));
+  }
+  return fixed;
 }
 
 std::vector<const Trial*> best_first(const std::vector<Trial>& trials) {
@@ -116,6 +133,8 @@ std::string best_config(const SearchSetup& setup, const RunConfig& config, const
   const auto changes = differing_values(setup.keys, setup.configured, best.values);
   // A trial that changed something was given all its values, and the configuration's own run none.
   const bool as_it_is = best.number == 0 || changes.empty();
+  const std::vector<std::string> fixed =
+      as_it_is ? std::vector<std::string>() : fixed_values(setup, config, best);
   for (const std::string& change : as_it_is ? changes : assignments(setup.keys, best.values)) {
     const size_t equals = change.find('=');
     set_path(root, change.substr(0, equals), text(change.substr(equals + 1)));
@@ -123,10 +142,12 @@ std::string best_config(const SearchSetup& setup, const RunConfig& config, const
   YAML::Emitter yaml;
   yaml << root;
   return fmt::format(
-      "# {} with the values of trial {} of `brightnet tune`, whose {} was {:.4f}.\n# Changed: {}\n{}\n",
+      "# {} with the values of trial {} of `brightnet tune`, whose {} was {:.4f}.\n# Changed: {}\n{}{}\n",
       setup.plan.config.empty() ? "The configuration" : setup.plan.config, best.number,
       enum_name(setup.best_by), best.score,
       changes.empty() ? "nothing, no trial was better" : fmt::format("{}", fmt::join(changes, " ")),
+      fixed.empty() ? ""
+                    : fmt::format("# Fixed as in the trials, automatic before: {}\n", fmt::join(fixed, " ")),
       yaml.c_str());
 }
 

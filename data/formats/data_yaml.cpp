@@ -1,6 +1,7 @@
 #include "data/formats/data_yaml.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -37,6 +38,22 @@ bool is_ultralytics(const YamlValue& root) {
 bool is_section(const YamlValue& root) {
   return has(root, "train") && !child(root, "train").node.IsMap() &&
          (has(root, "format") || has(root, "root") || has(root, "classes"));
+}
+
+/// The folder that a root names, also with Windows' backslashes; empty when it is not there.
+fs::path find_data_folder(std::string text, const fs::path& yaml_folder) {
+  fs::path found = find_path(text, yaml_folder, false);
+  if (found.empty() && text.find('\\') != std::string::npos) {
+    std::replace(text.begin(), text.end(), '\\', '/');
+    found = find_path(text, yaml_folder, false);
+  }
+  return found.empty() || found.has_filename() ? found : found.parent_path();  // "./" too
+}
+
+/// Whether a path begins with a drive of Windows: "C:\data" or "C:/data".
+bool has_drive(const std::string& path) {
+  return path.size() > 2 && std::isalpha(static_cast<unsigned char>(path[0])) && path[1] == ':' &&
+         (path[2] == '\\' || path[2] == '/');
 }
 
 /// What a data.yaml says about fetching its files. This program does not run it.
@@ -86,9 +103,9 @@ class UltralyticsYaml {
     const YamlValue path = child(root_, "path");
     if (!path.defined()) return yaml_folder_;
     const std::string text = yaml_as<std::string>(path, "path", "a text");
-    const fs::path found = find_path(text, yaml_folder_, false);
+    const fs::path found = find_data_folder(text, yaml_folder_);
     if (found.empty()) refuse("path", text, path, {yaml_folder_, fs::current_path()});
-    return found.has_filename() ? found : found.parent_path();
+    return found;
   }
 
   [[noreturn]] void refuse(const char* key, const std::string& text, const YamlValue& value,
@@ -98,6 +115,9 @@ class UltralyticsYaml {
     for (const fs::path& folder : searched) folders.push_back(folder.string());
     std::string remedy = fmt::format("It was looked for in {}.", fmt::join(folders, " and in "));
     if (fs::path(text).is_absolute()) remedy = "Correct the path.";
+    if (has_drive(text))
+      remedy =
+          "It is a path of Windows: write where it is on this computer, from the folder of this YAML on.";
     const std::string download = download_of(root_);
     if (!download.empty()) {
       remedy +=
@@ -164,14 +184,14 @@ DataOptions read_section(const YamlValue& section, const fs::path& file) {
     options.root = folder.lexically_normal().string();
     return options;
   }
-  const fs::path root = find_path(options.root, folder, false);
+  const fs::path root = find_data_folder(options.root, folder);
   if (root.empty()) {
     throw InputError("'root' names '" + options.root + "', which does not exist",
                      child(section, "root").where(),
                      fmt::format("It was looked for in {} and in {}", folder.lexically_normal().string(),
                                  fs::current_path().string()));
   }
-  options.root = (root.has_filename() ? root : root.parent_path()).string();  // "./" too
+  options.root = root.string();
   return options;
 }
 

@@ -17,15 +17,48 @@ namespace brightnet {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// What stands before a place in a text, on one line, for a file that may have no other line.
+std::string text_before(const std::string& text, size_t at) {
+  constexpr size_t enough = 60;
+  const auto is_inside_character = [&](size_t i) { return (static_cast<uint8_t>(text[i]) & 0xC0) == 0x80; };
+  size_t begin = at > enough ? at - enough : 0;
+  while (begin < at && is_inside_character(begin)) ++begin;
+  std::string before = begin > 0 ? "…" : "";
+  for (const char c : text.substr(begin, at - begin)) {
+    const bool space = c == ' ' || c == '\n' || c == '\r' || c == '\t';
+    if (!space) before += c;
+    if (space && !before.empty() && before.back() != ' ') before += ' ';
+  }
+  return before;
+}
+
+/// Throws InputError where the text is no JSON because it has NaN or Infinity at this place.
+void refuse_no_number(const std::string& text, size_t at, const std::string& where) {
+  for (std::string word : {"NaN", "Infinity"}) {
+    if (text.compare(at, word.size(), word) != 0) continue;
+    if (at > 0 && text[at - 1] == '-') word = text[--at] + word;
+    throw InputError(
+        fmt::format("a value is {}, which is no number of JSON: {}{}", word, text_before(text, at), word),
+        where,
+        "Python's json.dump writes it for a result that is no number: correct or remove what has it, "
+        "and write the file again with allow_nan=False, which finds all of them.");
+  }
+}
+
+}  // namespace
+
 ParsedJson read_json(const fs::path& file, const ParsedJson::parser_callback_t& keep) {
   const std::string text = read_file(file, most_list_bytes);
   try {
     return ParsedJson::parse(text, keep);
   } catch (const ParsedJson::parse_error& e) {
     const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(e.byte, text.size()));
-    throw InputError("this is not valid JSON",
-                     at_line(file, 1 + static_cast<int>(std::count(text.begin(), end, '\n'))),
-                     "Check that the file is whole.");
+    const std::string where = at_line(file, 1 + static_cast<int>(std::count(text.begin(), end, '\n')));
+    // It stopped at the first character that no number begins with.
+    if (e.byte > 0 && e.byte <= text.size()) refuse_no_number(text, e.byte - 1, where);
+    throw InputError("this is not valid JSON", where, "Check that the file is whole.");
   } catch (const ParsedJson::out_of_range& e) {  // it quotes a number beyond double's range
     const std::string message = e.what();
     const size_t begin = message.find('\'') + 1;

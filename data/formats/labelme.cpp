@@ -186,16 +186,11 @@ std::string recognize_labelme(const fs::path& place, DataOptions& options) {
   const SplitTests tests{.train = good, .labelled = [](const fs::path& folder) {
                            return any_labelled(folder, labelme_places, is_labelme);
                          }};
-  const auto divided = [&](const SplitTests& like) {
-    for (const char* before : {"", "images/"}) {
-      const auto of_split = [&](const std::string& name) { return before + name; };
-      if (take_splits(place, of_split, like, options)) return true;
-    }
-    return false;
-  };
-  if (divided(tests)) return "folders of images with LabelMe's JSON";
+  const std::vector<std::string> layouts{"*", "images/*"};
+  if (take_splits(place, layouts, tests, options)) return "folders of images with LabelMe's JSON";
   if (!good(place)) return "";
-  if (divided(tests.of_known_format())) return "folders of images with LabelMe's JSON";
+  if (take_splits(place, layouts, tests.of_known_format(), options))
+    return "folders of images with LabelMe's JSON";
   options.root = place.string();
   options.train = fs::is_directory(place / "images") ? "images" : ".";
   return "a folder of images with LabelMe's JSON";

@@ -46,6 +46,29 @@ std::set<std::string> stems_of_labels(const std::vector<fs::path>& places) {
   return stems;
 }
 
+bool take_splits_of_layout(const fs::path& root, const std::string& layout, const SplitTests& tests,
+                           DataOptions& options) {
+  const size_t star = layout.find('*');
+  const auto find = [&](Split split, const SplitTests::Test& good) -> std::string {
+    for (const std::string& name : split_names(split)) {
+      std::error_code failed;
+      const std::string place = layout.substr(0, star) + name + layout.substr(star + 1);
+      if (fs::exists(root / place, failed) && good(root / place)) return place;
+    }
+    return "";
+  };
+  const std::string train = find(Split::train, tests.train);
+  if (train.empty()) return false;
+  std::string val = find(Split::val, tests.labelled), test = find(Split::test, tests.labelled);
+  if (val.empty()) val = find(Split::val, tests.images);
+  if (tests.several && val.empty() && test.empty()) return false;
+  options.root = root.string();
+  options.train = train;
+  options.val = val;
+  options.test = test;
+  return true;
+}
+
 }  // namespace
 
 const std::vector<std::string>& split_names(Split split) {
@@ -118,26 +141,11 @@ SplitTests SplitTests::of_known_format() const {
   return tests;
 }
 
-bool take_splits(const fs::path& root, const std::function<std::string(const std::string& name)>& place,
-                 const SplitTests& tests, DataOptions& options) {
-  const auto find = [&](Split split, const SplitTests::Test& good) -> std::string {
-    for (const std::string& name : split_names(split)) {
-      std::error_code failed;
-      const fs::path path = root / place(name);
-      if (fs::exists(path, failed) && good(path)) return place(name);
-    }
-    return "";
-  };
-  const std::string train = find(Split::train, tests.train);
-  if (train.empty()) return false;
-  std::string val = find(Split::val, tests.labelled), test = find(Split::test, tests.labelled);
-  if (val.empty()) val = find(Split::val, tests.images);
-  if (tests.several && val.empty() && test.empty()) return false;
-  options.root = root.string();
-  options.train = train;
-  options.val = val;
-  options.test = test;
-  return true;
+bool take_splits(const fs::path& root, const std::vector<std::string>& layouts, const SplitTests& tests,
+                 DataOptions& options) {
+  return std::any_of(layouts.begin(), layouts.end(), [&](const std::string& layout) {
+    return take_splits_of_layout(root, layout, tests, options);
+  });
 }
 
 bool names_split(const std::string& text, Split split) {

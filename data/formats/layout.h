@@ -42,12 +42,12 @@ struct SplitTests {
   SplitTests of_known_format() const;
 };
 
-/// Sets options.root to `root`, and train, val and test to the first of `place(name)`, for the names of a split,
-/// that is there. Validation images need no labels: they are missed where they are read. Test images without labels
-/// are of no use. Returns whether there is a place for train.
-bool take_splits(const std::filesystem::path& root,
-                 const std::function<std::string(const std::string& name)>& place, const SplitTests& tests,
-                 DataOptions& options);
+/// Sets options.root to `root`, and train, val and test to the first place for a name of the split that is there, in the
+/// first of these layouts ("images/*": the folder of this name in images/) that has one for train. Validation images need
+/// no labels: they are missed where they are read. Test images without labels are of no use. Returns whether there is a
+/// place for train.
+bool take_splits(const std::filesystem::path& root, const std::vector<std::string>& layouts,
+                 const SplitTests& tests, DataOptions& options);
 
 /// The file of another split that goes with one of the train split: its last "train", in its name or that of its
 /// folder, replaced by the other split's name. Empty when there is none.

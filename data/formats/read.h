@@ -42,6 +42,7 @@ struct DataOptions {
   /// Training images are cut into tiles, and detections in tiles merged for an evaluation.
   TileOptions tiles;
   uint64_t max_pixels = usual_max_pixels;  ///< pixels of an image above which it is skipped
+  bool takes_settings = true;              ///< the command has --set, so that an error may advise it; no key
   void fields(Fields& f);
 
   /// `train`, `val` or `test`.

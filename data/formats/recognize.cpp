@@ -284,6 +284,24 @@ std::string remark_on_test(const DataOptions& options) {
   return fmt::format("without {} (no labels were found there)", below_root(test, root));
 }
 
+/// The JSON file of a folder that names validation or test images alone; of several, that of the instances. It is looked
+/// for where nothing else is recognized, since other labels may lie beside it. Empty where there is no such one.
+fs::path held_back_file(const fs::path& folder) {
+  for (const char* below : {"annotations", "."}) {
+    std::vector<fs::path> files = files_in(folder / below, ".json");
+    std::erase_if(files, [](const fs::path& file) {
+      const std::string name = file.filename().string();
+      return !has_word_of(name, Split::val) && !has_word_of(name, Split::test);
+    });
+    if (files.size() >
+        1)  // COCO's own archive also has captions_val2017.json and person_keypoints_val2017.json
+      std::erase_if(files,
+                    [](const fs::path& file) { return !file.filename().string().starts_with("instances"); });
+    if (files.size() == 1) return files[0].lexically_normal();
+  }
+  return {};
+}
+
 [[noreturn]] void refuse(const std::string& place) {
   std::vector<std::string> known{"an Ultralytics data.yaml, or a folder with one", "a run's YAML"};
   for (const DatasetFormat& format : dataset_formats()) {
@@ -292,6 +310,21 @@ std::string remark_on_test(const DataOptions& options) {
   throw InputError(is_folder(place) ? "no data set was recognized in this folder"
                                     : "this was not recognized as a data set",
                    place, fmt::format("Looked for: {}.", fmt::join(known, "; ")));
+}
+
+RecognizedData recognize_folder(const fs::path& folder, const std::string& place) {
+  RecognizedData data;
+  if (std::optional<FoundData> found = find_in_folder(folder)) {
+    data = std::move(found->data);
+    if (found->described) return data;
+    check_undivided(data, folder);
+    add_remark(data, remark_on_test(data.options));
+    return data;
+  }
+  const fs::path file = held_back_file(folder);
+  if (file.empty() || !recognize_format(file, data)) refuse(place);
+  data.what += " in a folder";
+  return data;
 }
 
 /// The places of the splits that a text such as "train.json,val.json" lists.
@@ -361,13 +394,7 @@ RecognizedData recognize_data(const std::string& place) {
   } else if (const fs::path whole = clean(place); is_yaml(whole) && !is_folder(whole)) {
     data = data_of_yaml(whole);
   } else if (is_folder(whole)) {
-    std::optional<FoundData> found = find_in_folder(whole);
-    if (!found) refuse(place);
-    data = std::move(found->data);
-    if (!found->described) {
-      check_undivided(data, whole);
-      add_remark(data, remark_on_test(data.options));
-    }
+    data = recognize_folder(whole, place);
   } else if (!recognize_format(whole, data)) {
     refuse(place);
   }

@@ -270,15 +270,6 @@ void take_lists(const fs::path& root, DataOptions& options) {
   if (options.train.empty()) options.train = "JPEGImages";
 }
 
-/// Takes the splits of a folder whose names are those of folders below one of these.
-bool take_voc_splits(const fs::path& root, const std::vector<std::string>& above, const SplitTests& tests,
-                     DataOptions& options) {
-  return std::any_of(above.begin(), above.end(), [&](const std::string& folder) {
-    const auto of_split = [&](const std::string& name) { return folder + name; };
-    return take_splits(root, of_split, tests, options);
-  });
-}
-
 std::string recognize_voc(const fs::path& place, DataOptions& options) {
   if (!fs::is_directory(place)) return "";
   const fs::path root = below_devkit(place);
@@ -292,17 +283,16 @@ std::string recognize_voc(const fs::path& place, DataOptions& options) {
                          .labelled = [&](const fs::path& folder) { return any_labelled(folder, places); }};
   if (fs::is_directory(root / "Annotations") && fs::is_directory(root / "JPEGImages")) {
     take_lists(root, options);
-    if (options.train == "JPEGImages")
-      take_voc_splits(root, {"JPEGImages/"}, tests.of_known_format(), options);
+    if (options.train == "JPEGImages") take_splits(root, {"JPEGImages/*"}, tests.of_known_format(), options);
     return "a Pascal VOC folder";
   }
   constexpr const char* divided = "folders of images with Pascal VOC's XML files";
-  if (take_voc_splits(root, {""}, tests, options)) return divided;
+  if (take_splits(root, {"*"}, tests, options)) return divided;
   // Where labels/ lies beside images/, the YOLO labels there are meant; they were made from the XML files.
   if (fs::is_directory(root / "images") && fs::is_directory(root / "labels")) return "";
   for (const char* images : {"images", "."}) {
     if (!fs::is_directory(root / images) || !good(root / images)) continue;
-    if (take_voc_splits(root, {"images/", "JPEGImages/", ""}, tests.of_known_format(), options))
+    if (take_splits(root, {"images/*", "JPEGImages/*", "*"}, tests.of_known_format(), options))
       return divided;
     options.root = root.string();
     options.train = images;

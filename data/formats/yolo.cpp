@@ -139,7 +139,8 @@ bool has_yolo_file(const fs::path& image, const fs::path& /*root*/) {
 std::vector<fs::path> images_of_archive(const fs::path& archive, ProblemLog& log) {
   std::vector<fs::path> images, labels;
   for (const TarMember& member : tar_members(archive)) {
-    const fs::path file = archive / member.name;
+    const fs::path name = member.name, file = archive / name;
+    if (std::any_of(name.begin(), name.end(), is_clutter)) continue;  // as in folders
     if (is_image_name(file)) images.push_back(file);
     if (has_extension(file, ".txt")) labels.push_back(file);
   }
@@ -267,16 +268,6 @@ bool is_image_list(const fs::path& file) {
   return has_extension(file, ".txt") && is_image_name(std::string(trimmed(line)));
 }
 
-/// Takes the splits of a folder where their names are those of folders, laid out in one of these ways.
-bool take_split_folders(const fs::path& place,
-                        const std::vector<std::pair<std::string, std::string>>& layouts,
-                        const SplitTests& tests, DataOptions& options) {
-  return std::any_of(layouts.begin(), layouts.end(), [&](const auto& layout) {
-    const auto of_split = [&](const std::string& name) { return layout.first + name + layout.second; };
-    return take_splits(place, of_split, tests, options);
-  });
-}
-
 SplitTests yolo_split_tests() {
   const auto labelled = [](const fs::path& folder) {
     return any_labelled(folder, own_label_places) || holds_archives(folder);
@@ -289,20 +280,15 @@ SplitTests yolo_split_tests() {
 
 std::string recognize_yolo(const fs::path& place, DataOptions& options) {
   if (!fs::is_directory(place)) {
-    if (is_tar_name(place)) {
-      take_file(place.parent_path(), place, options);
-      return "a .tar of images with YOLO labels";
-    }
-    if (!is_image_list(place)) return "";
+    if (!is_tar_name(place) && !is_image_list(place)) return "";
     take_file(place.parent_path(), place, options);
-    return "a list of images with YOLO labels";
+    return is_tar_name(place) ? "a .tar of images with YOLO labels" : "a list of images with YOLO labels";
   }
   const std::string divided = "a folder with YOLO labels";
   const SplitTests folders = yolo_split_tests();
-  if (take_split_folders(place, {{"images/", ""}, {"", "/images"}, {"", ""}}, folders, options) ||
-      take_splits(
-          place, [](const std::string& name) { return name + ".txt"; },
-          {.train = is_image_list, .labelled = is_image_list, .images = is_image_list}, options))
+  const SplitTests lists{.train = is_image_list, .labelled = is_image_list, .images = is_image_list};
+  if (take_splits(place, {"images/*", "*/images", "*"}, folders, options) ||
+      take_splits(place, {"*.txt"}, lists, options))
     return divided;
   if (!any_image(place, [](const fs::path& image) { return own_labels(image).found; })) {
     if (!holds_archives(place)) return "";
@@ -310,12 +296,27 @@ std::string recognize_yolo(const fs::path& place, DataOptions& options) {
     return "a folder of .tar shards with YOLO labels";
   }
   // A train folder without labels is an error where it is read, and no reason to train on all splits.
-  if (take_split_folders(place, {{"images/", ""}, {"JPEGImages/", ""}, {"", "/images"}, {"", ""}},
-                         folders.of_known_format(), options))
+  if (take_splits(place, {"images/*", "JPEGImages/*", "*/images", "*"}, folders.of_known_format(), options))
     return divided;
   options.root = place.string();
   options.train = fs::is_directory(place / "images") ? "images" : ".";
   return "a folder of images with YOLO labels";
+}
+
+/// What to write where no name has the id `missing`, the first of these.
+std::string how_to_number(const std::map<int, std::string>& by_id, const char* key, size_t missing) {
+  std::string remedy = fmt::format(
+      "Name each id from 0 on as the labels have it, also one that no label has: add '{0}: unused_{0}' to {1}.",
+      missing, key);
+  const int64_t first = by_id.begin()->first, last = by_id.rbegin()->first;
+  if (first < 0 || last - first + 1 != std::ssize(by_id)) return remedy;
+  constexpr size_t most = 5;
+  std::vector<std::string> pairs;
+  for (const auto& [id, name] : by_id) {
+    if (pairs.size() < most) pairs.push_back(fmt::format("{}: {}", id - first, name));
+  }
+  return fmt::format("{} Where the ids in the labels begin with 0, write {}: {{{}{}}}.", remedy, key,
+                     fmt::join(pairs, ", "), by_id.size() > most ? ", …" : "");
 }
 
 }  // namespace
@@ -333,7 +334,7 @@ ClassNames names_in_yaml(const YamlValue& root) {
       if (id != static_cast<int>(names.size())) {
         throw InputError(
             fmt::format("the ids of '{}' are not 0, 1, 2 …: {} stands for {}", key, id, names.size()),
-            value.where());
+            value.where(), how_to_number(by_id, key, names.size()));
       }
       names.push_back(name);
     }
@@ -380,11 +381,15 @@ ClassNames names_of_ids(const DataOptions& options, const ClassNames& own) {
     return own;
   }
   if (!options.classes.empty() && !maps) return ClassNames(options.classes, "data.classes");
-  throw InputError(
-      "the names of the classes are not known", options.root,
-      maps ? "List those of the ids in the labels, in their order, under data.names (--set data.names=[a,b])."
-           : "List them under data.classes (--set data.classes=[a,b]), or one a line in " +
-                 (fs::path(options.root) / "classes.txt").string() + ".");
+  const auto under = [&](const std::string& key) {
+    return fmt::format("under {0}{1}", key, options.takes_settings ? " (--set " + key + "=[a,b])" : "");
+  };
+  const std::string file = (fs::path(options.root) / "classes.txt").string();
+  throw InputError("the names of the classes are not known", options.root,
+                   maps ? "List those of the ids in the labels, in their order, " + under("data.names") + '.'
+                   : options.takes_settings
+                       ? "List them " + under("data.classes") + ", or one a line in " + file + '.'
+                       : "List them, one a line, in " + file + '.');
 }
 
 std::vector<fs::path> read_images(const fs::path& place, const DataOptions& options, ProblemLog& log) {

@@ -193,18 +193,24 @@ bool ends_early(ImageFormat format, std::span<const uint8_t> bytes) {
   return false;
 }
 
+// OpenCV does not decode a WebP of fewer bytes, and writes its own error about it to std::cerr, which is the process's.
+bool too_short_for_opencv(ImageFormat format, std::span<const uint8_t> bytes) {
+  constexpr size_t webp_header = 32;
+  return format == ImageFormat::webp && bytes.size() < webp_header;
+}
+
 cv::Mat read_by_opencv(const std::vector<uint8_t>& bytes, int channels, const fs::path& file) {
   const ImageFormat format = image_format(bytes);
+  if (ends_early(format, bytes))  // checked first, since the codecs would print warnings to stderr
+    throw ImageError(ImageError::Kind::truncated, "the file ends before the image does", file);
   cv::Mat image;
-  if (!ends_early(format, bytes)) {  // checked first, since the codecs would print warnings to stderr
+  if (!too_short_for_opencv(format, bytes)) {
     try {
       image = cv::imdecode(bytes, cv::IMREAD_UNCHANGED);
     } catch (const cv::Exception& problem) {
       if (problem.code == cv::Error::StsNoMem) throw;  // says nothing about the file
       image.release();                                 // for example, a size that OpenCV rejects
     }
-  } else {
-    throw ImageError(ImageError::Kind::truncated, "the file ends before the image does", file);
   }
   if (image.empty()) {
     throw ImageError(ImageError::Kind::undecodable,

@@ -109,6 +109,9 @@ void refuse_idle_outputs(const DetectionOptions& options) {
                      "Remove this option, or name a folder for pictures with --out.");
   if (!options.coco_ids.empty() && options.coco_json.empty())
     throw InputError("--coco-ids requires --coco-json, which is not given", "--coco-ids");
+  if (!options.coco_ids.empty() && is_live_source(options.source))
+    throw InputError("no annotations have the frames of a camera or stream", "--coco-ids",
+                     "Leave it out: the id of a frame is its number then.");
   if (!options.out.empty() && options.no_save && !options.save_crops)
     throw InputError("with --no-save there is nothing to write there", "--out",
                      "Remove one of the two options.");

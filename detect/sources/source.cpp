@@ -243,6 +243,11 @@ bool is_video_name(const fs::path& file) {
   return std::find(known.begin(), known.end(), extension) != known.end();
 }
 
+bool is_live_source(const std::string& text) {
+  std::error_code error;
+  return !fs::exists(text, error) && (camera_number(text) || text.find("://") != std::string::npos);
+}
+
 std::unique_ptr<Source> open_source(const std::string& text, const SourceOptions& options) {
   std::error_code error;
   const fs::path path(text);

@@ -35,6 +35,9 @@ struct SourceOptions {
 /// it, or when the only video, camera or stream cannot be opened.
 std::unique_ptr<Source> open_source(const std::string& text, const SourceOptions& options = {});
 
+/// Whether `text` means a camera or a stream, for which nothing is opened.
+bool is_live_source(const std::string& text);
+
 /// True for a name that ends, in either case, as a video does (.mp4 .avi .mkv …).
 bool is_video_name(const std::filesystem::path& file);
 

@@ -47,6 +47,9 @@ TEST_F(Commands, AnswerTheSameAsTablesAndAsJson) {
   EXPECT_EQ(Json::parse(counted.json)["images"], 4);
   EXPECT_THROW(count_data(run(), "vla"), InputError);
   EXPECT_EQ(Json::parse(fit_anchors(run(), 3, 64, 64).json)["anchors"].size(), 3u);
+  EXPECT_EQ(fit_anchors({.data = folder}, 3, 64, 64).json, fit_anchors(run(), 3, 64, 64).json)
+      << "no model needed";
+  EXPECT_EQ(Json::parse(fit_anchors({.data = folder}).json)["anchors"].size(), 6u) << "yolov4-tiny's";
   EXPECT_EQ(Json::parse(describe_models().json)["models"].size(), named_models().size());
 }
 

@@ -190,6 +190,8 @@ TEST_F(DataOption, EveryCommandTakesTheSame) {
   EXPECT_TRUE(says(with_data({"data", "check"}), "No problems found."));
   EXPECT_TRUE(says(with_data({"data", "stats"}), "12 images"));
   EXPECT_FALSE(with_data({"data", "anchors", "--model", "model.yaml", "--size", "64"}).empty());
+  EXPECT_TRUE(says(with_data({"data", "anchors", "--size", "50", "--count", "3"}), "anchors"));
+  EXPECT_TRUE(says(with_data({"data", "anchors"}), "anchors"));
   with_data({"data", "show", "--count", "2", "--out", "shown"});
   EXPECT_TRUE(fs::exists(run_.folder() / "shown/sheet.jpg"));
   with_data({"data", "convert", "--to", "coco", "--out", "coco"});

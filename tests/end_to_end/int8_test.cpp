@@ -66,6 +66,19 @@ TEST_F(Int8, IsCalibratedOnAFolderOfPhotos) {
   EXPECT_TRUE(fs::exists(run_.folder() / "weights_int8.safetensors"));
 }
 
+TEST_F(Int8, TheAdviceForImagesWithoutClassNamesCanBeFollowed) {
+  fs::create_directories(run_.folder() / "plain");
+  for (const char* part : {"images", "labels"})
+    fs::copy(run_.folder() / "data" / part, run_.folder() / "plain" / part, fs::copy_options::recursive);
+  const std::vector<std::string> words{"--format", "safetensors", "--int8", "--data", "plain"};
+  const ProgramResult refused = run_export(words);
+  expect_refused(refused, "List them, one a line, in /");
+  expect_refused(refused, "/plain/classes.txt.");
+  EXPECT_EQ(refused.err.find("--set"), std::string::npos) << refused.err;
+  write_atomically(run_.folder() / "plain/classes.txt", std::string("circle\nsquare\n"));
+  EXPECT_EQ(run_export(words).code, 0);
+}
+
 TEST_F(Int8, WhatDarknetsFilesLoseOfItIsSaid) {
   const auto said = [&](const char* weights) {
     const ProgramResult made =

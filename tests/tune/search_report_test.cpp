@@ -101,6 +101,22 @@ TEST(SearchReport, TheBestConfigurationHasAllValuesOfATrialWithoutAParent) {
   EXPECT_EQ(itself.find("hue: 0.125"), std::string::npos) << itself;
 }
 
+TEST(SearchReport, TheBestConfigurationNamesTheAutomaticValuesThatItFixes) {
+  const SmallRun run;
+  const std::vector<std::string> assignments{"optimizer.rate=auto", "augment.hue=0.125"};
+  const RunConfig config = load_run_config(run.config(), assignments);
+  const SearchSetup setup = setup_of({"optimizer.rate", "head.box_weight", "augment.mosaic", "augment.hue"},
+                                     {0.002, 1, 0.5, 0.125});
+  const auto yaml_of = [&](const Trial& best) { return best_config(setup, config, best); };
+  const std::string comment = "# Fixed as in the trials, automatic before:";
+  const std::string kept = yaml_of({1, 0, {0.002, 1, 0.25, 0.125}, 0.4, 60, ""});
+  EXPECT_NE(kept.find(comment + " optimizer.rate=0.002 head.box_weight=1\n"), std::string::npos) << kept;
+  const std::string changed = yaml_of({1, 0, {0.004, 2, 0.5, 0.125}, 0.4, 60, ""});
+  EXPECT_EQ(changed.find(comment), std::string::npos) << changed;
+  const std::string itself = yaml_of({0, -1, {0.002, 1, 0.5, 0.125}, 0.4, 60, ""});
+  EXPECT_EQ(itself.find(comment), std::string::npos) << itself;
+}
+
 TEST(SearchReport, TheCommandToResumeHasWhatTheFolderDoesNotKeep) {
   EXPECT_EQ(resume_command("runs/a-tune", "auto", 1), "brightnet tune --resume runs/a-tune");
   EXPECT_EQ(resume_command("my runs/a", "auto", 1), "brightnet tune --resume 'my runs/a'");

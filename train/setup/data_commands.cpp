@@ -10,6 +10,7 @@
 #include "data/commands/convert.h"
 #include "data/commands/shard.h"
 #include "data/commands/stats.h"
+#include "train/config/models.h"
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/automatic_size.h"
 #include "train/setup/data_config.h"
@@ -46,6 +47,26 @@ std::vector<Split> splits_of(const std::vector<std::pair<Split, Dataset>>& read)
   return splits;
 }
 
+/// What anchors are wanted: those of the run's model; of data without a model, `count` of them for the size of train.size, or,
+/// where one of the two is not given, as many and for a size as yolov4-tiny has.
+AnchorOptions wanted_anchors(RunConfig& config, const Dataset& dataset, int count) {
+  if (config.model.empty() && count > 0 && config.train.size.has_value())
+    return {.count = count,
+            .size = config.train.size,
+            .letterbox = config.augment.letterbox,
+            .seed = config.train.seed};
+  if (config.model.empty()) {
+    constexpr const char* usual_model = "yolov4-tiny";
+    config.model = model_file(usual_model, "").string();
+    log::info("No model is named, so the anchors are as for {}; --model names another.", usual_model);
+  }
+  const Model model = load_model(config, static_cast<int>(dataset.classes.size()));
+  choose_size(config, dataset, model);
+  AnchorOptions options = anchor_options(config, model);
+  if (count > 0) options.count = count;
+  return options;
+}
+
 }  // namespace
 
 RunConfig data_config(const Configuration& data) {
@@ -72,11 +93,7 @@ Answer fit_anchors(const Configuration& data, int count, int height, int width) 
   RunConfig config = data_config(data);
   const Dataset dataset = training_images(config, read_split(config, Split::train));
   if (height > 0) config.train.size = InputSize(height, width);
-  const Model model = load_model(config, static_cast<int>(dataset.classes.size()));
-  choose_size(config, dataset, model);
-  AnchorOptions options = anchor_options(config, model);
-  if (count > 0) options.count = count;
-  const AnchorResult anchors = find_anchors(dataset, options);
+  const AnchorResult anchors = find_anchors(dataset, wanted_anchors(config, dataset, count));
   return answer_of(anchors.text(), anchors.json());
 }
 

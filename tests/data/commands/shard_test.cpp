@@ -131,6 +131,24 @@ TEST(Shard, ArchivesOfOthersAreRecognized) {
         << place;
 }
 
+TEST(Shard, FoldersOfCopiesInArchivesAreNoPartOfThem) {
+  const DatasetFolder data;
+  data.image("in/images/a.jpg");
+  data.text("in/labels/a.txt", "0 0.5 0.5 0.2 0.2\n");
+  for (const std::string copies :
+       {"@eaDir", ".ipynb_checkpoints", "images/@eaDir/a.jpg", "__MACOSX/images"}) {
+    data.image("in/" + copies + "/thumb.jpg");
+    data.text("in/" + copies + "/lost.txt", "0 0.5 0.5 0.2 0.2\n");
+  }
+  data.text("set/classes.txt", "cat\n");
+  const std::string root = data.root().string();
+  ASSERT_EQ(std::system(fmt::format("tar -C '{0}/in' -cf '{0}/set/all.tar' .", root).c_str()), 0);
+  const Dataset read = read_dataset(recognize_data(root + "/set").options, Split::train);
+  ASSERT_EQ(read.images.size(), 1u);
+  EXPECT_EQ(read.images[0].annotations.size(), 1u);
+  EXPECT_EQ(count(read, DataProblem::Kind::unused_labels), 0);
+}
+
 TEST(Shard, AnArchiveBesideImagesIsNotReadOnTopOfThem) {
   const DatasetFolder data;
   data.image("set/images/a.jpg");

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "data/formats/recognize.h"
 #include "tests/data/dataset_files.h"
 
 namespace brightnet {
@@ -163,6 +164,40 @@ TEST(Coco, WhatDoesNotFitIsAnErrorThatNamesTheAnnotation) {
   EXPECT_TRUE(contains(message(options), "train.json:3: this is not valid JSON"));
   data.text("train.json", "{\n\"images\": [\n\n1e999]\n}");
   EXPECT_TRUE(contains(message(options), "train.json:4: the number 1e999 is too large"));
+  for (const std::string word : {"NaN", "Infinity", "-Infinity"}) {  // as Python's json.dump writes them
+    data.text("train.json",
+              R"({"images": [], "annotations": [{"id": 7, "bbox": [1.5, )" + word + ", 3, 4]}]}");
+    const std::string said = message(options);
+    EXPECT_TRUE(contains(said, "train.json:1: a value is " + word + ", which is no number of JSON: "))
+        << said;
+    EXPECT_TRUE(contains(said, R"({"id": 7, "bbox": [1.5, )" + word + ". ")) << said;
+    EXPECT_FALSE(contains(said, "whole")) << said;
+  }
+}
+
+TEST(Coco, AFolderOfValidationImagesAloneIsAsItsFile) {
+  const DatasetFolder data;
+  const std::string instances = coco_example().dump();
+  for (const std::string place : {"above/annotations", "beside"}) {
+    const std::string folder = place.substr(0, place.find('/'));
+    for (const char* image : {"a.jpg", "b.jpg"}) data.image(folder + "/val2017/" + image);
+    data.text(place + "/instances_val2017.json", instances);
+    data.text(place + "/captions_val2017.json", R"({"images": [], "annotations": []})");
+    const RecognizedData whole = recognize_data((data.root() / folder).string()),
+                         file = recognize_data((data.root() / place / "instances_val2017.json").string());
+    EXPECT_EQ(whole.what, "COCO JSON in a folder");
+    EXPECT_EQ(whole.options.root, file.options.root);
+    EXPECT_EQ(whole.options.train, file.options.train);
+    EXPECT_TRUE(whole.undivided() && names_held_back_images(whole.options)) << "eval takes all of them";
+    EXPECT_EQ(read_dataset(whole.options, Split::train).images.size(), 2u);
+  }
+  // Ultralytics' COCO has the annotations of validation beside YOLO labels.
+  data.image("both/images/val2017/v.jpg");
+  data.text("both/labels/val2017/v.txt", "0 0.5 0.5 0.2 0.2\n");
+  data.text("both/annotations/instances_val2017.json", instances);
+  EXPECT_EQ(recognize_data((data.root() / "both").string()).options.format->name, "yolo");
+  data.text("beside/instances_test2017.json", instances);
+  EXPECT_THROW(recognize_data((data.root() / "beside").string()), InputError) << "of two none is chosen";
 }
 
 TEST(Coco, TwoCategoriesOfOneNameAreOneClass) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.h"
+#include "data/formats/recognize.h"
 #include "tests/data/dataset_files.h"
 
 namespace brightnet {
@@ -199,6 +201,11 @@ TEST(Yolo, ClassNamesComeFromTheDataSetWhenNobodyGivesThem) {
   const std::string text = message(options);
   EXPECT_TRUE(contains(text, "names of the classes are not known"));
   EXPECT_TRUE(contains(text, "classes.txt"));
+  EXPECT_TRUE(contains(text, "--set data.classes=[a,b]"));
+  DataOptions without_settings = options;
+  without_settings.takes_settings = false;
+  EXPECT_TRUE(contains(message(without_settings), "classes.txt"));
+  EXPECT_FALSE(contains(message(without_settings), "--set")) << "for a command that has none";
   data.text("obj.names", "from names\n");
   EXPECT_EQ(classes(), std::vector<std::string>{"from names"});
   data.text("classes.txt",
@@ -213,6 +220,16 @@ TEST(Yolo, ClassNamesComeFromTheDataSetWhenNobodyGivesThem) {
   EXPECT_EQ(classes(), std::vector<std::string>{"a"});
   data.text("data.yaml", "names: {0: zero, 2: two}\n");
   EXPECT_TRUE(contains(message(options), "data.yaml"));
+  EXPECT_TRUE(contains(message(options), "add '1: unused_1' to names."));
+  EXPECT_FALSE(contains(message(options), "begin with 0, write")) << "it has a gap";
+  data.text("data.yaml", "names: {1: cat, 2: dog}\n");
+  const std::string from_one = message(options);
+  EXPECT_TRUE(contains(from_one, "the ids of 'names' are not 0, 1, 2 …: 1 stands for 0. Name each id from 0"))
+      << from_one;
+  EXPECT_TRUE(contains(from_one,
+                       "add '0: unused_0' to names. Where the ids in the labels begin with 0, write "
+                       "names: {0: cat, 1: dog}."))
+      << from_one;
   DataOptions named = options;
   named.names = {"given"};
   EXPECT_EQ(read_dataset(named, Split::train).classes, std::vector<std::string>{"given"});
@@ -297,6 +314,37 @@ TEST(Yolo, IdsAreThoseOfAFoldersOwnListWhereTheRootHasATextOfTheClassesToo) {
   options.names = {};
   data.text("data.yaml", "names: [cat, dog, bird]\n");
   EXPECT_EQ(names(Split::val), (Names{"cat", "dog"})) << "as does a YAML";
+}
+
+TEST(Yolo, ADataYamlMayHavePathsOfWindows) {
+  const DatasetFolder data;
+  for (const std::string split : {"train", "val"}) {
+    data.image("mine/images/" + split + "/a.jpg");
+    data.text("mine/labels/" + split + "/a.txt", one_line);
+  }
+  const std::string file = (data.root() / "mine/data.yaml").string();
+  for (const auto& [path, above] :
+       {std::pair(".\\", ".\\"), {"..\\mine", ""}, {".\\..\\mine\\", ""}, {"..\\", "mine\\"}}) {
+    data.text("mine/data.yaml", std::string("path: ") + path + "\ntrain: " + above +
+                                    "images\\train\\\nval: " + above + "images\\val\nnames: [bolt]\n");
+    const DataOptions options = recognize_data(file).options;
+    EXPECT_EQ(options.root, (*above == 'm' ? data.root() : data.root() / "mine").string()) << path;
+    for (const Split split : {Split::train, Split::val})
+      EXPECT_EQ(read_dataset(options, split).images.size(), 1u) << path;
+  }
+  data.text("mine/data.yaml", "format: yolo\nroot: .\\\ntrain: images\\train\nclasses: [bolt]\n");
+  EXPECT_EQ(read_dataset(recognize_data(file).options, Split::train).images.size(), 1u);
+  for (const char* text : {"path: C:\\data\ntrain: images\\train\nnames: [bolt]\n",
+                           "train: C:\\data\\images\\train\nnames: [bolt]\n"}) {
+    data.text("mine/data.yaml", text);
+    try {
+      recognize_data(file);
+      ADD_FAILURE() << text;
+    } catch (const InputError& e) {
+      EXPECT_TRUE(contains(e.what(), "data.yaml:1: ")) << text;
+      EXPECT_TRUE(contains(e.what(), "It is a path of Windows: write where it is on this computer")) << text;
+    }
+  }
 }
 
 TEST(Yolo, ClassNamesInTheCurrentFolderAreOfOtherData) {

@@ -51,6 +51,19 @@ TEST(ImageDamage, TruncatedPngAndWebpAreFound) {
   EXPECT_FALSE(has_end_mark(write("cut.png", bytes)));
 }
 
+TEST(ImageDamage, OfAWebpTooShortForItOpenCVWritesNothing) {
+  Bytes bytes{'R', 'I', 'F', 'F', 22, 0,    0, 0, 'W',  'E', 'B',  'P', 'V', 'P', '8',
+              ' ', 10,  0,   0,   0,  0x30, 1, 0, 0x9D, 1,   0x2A, 8,   0,   8,   0};
+  ASSERT_EQ(bytes.size(), 30u);
+  const fs::path file = write("short.webp", bytes);
+  ::testing::internal::CaptureStderr();
+  const ImageError::Kind kind = failure(file);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(kind, ImageError::Kind::undecodable);
+  bytes[4] = 60;  // it says that there is more
+  EXPECT_EQ(failure(write("cut.webp", bytes)), ImageError::Kind::truncated);
+}
+
 TEST(ImageDamage, AnyDamageEndsInAnImageOrAnImageError) {
   Random random(3, Purpose::test);
   const auto spoilt = [&](Bytes bytes) {

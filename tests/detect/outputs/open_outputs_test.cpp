@@ -43,5 +43,16 @@ TEST(OpenOutputs, WhatAnnotationsDoNotNameIsRefusedBeforeTheWorkBegins) {
   fs::remove_all(folder);
 }
 
+TEST(OpenOutputs, IdsForACameraOrStreamAreRefusedBeforeItIsOpened) {
+  for (const char* live : {"0", "rtsp://user:secret@host/a"}) {
+    DetectionOptions options;
+    options.source = live;
+    options.coco_json = "c.json";
+    EXPECT_NO_THROW(refuse_idle_outputs(options)) << live;
+    options.coco_ids = "instances.json";
+    EXPECT_THROW(refuse_idle_outputs(options), InputError) << live;
+  }
+}
+
 }  // namespace
 }  // namespace brightnet
