@@ -215,7 +215,10 @@ std::string recognize_csv(const fs::path& place, DataOptions& options) {
     take_file(of_split ? folder.parent_path() : folder, place, options);
     return "a CSV table";
   }
-  for (const char* file : {"train/_annotations.csv", "train.csv", "train_labels.csv", "_annotations.csv"}) {
+  std::vector<std::string> files;
+  for (const std::string& name : split_names(Split::train)) files.push_back(name + "/_annotations.csv");
+  files.insert(files.end(), {"train.csv", "train_labels.csv", "_annotations.csv"});
+  for (const std::string& file : files) {
     if (!is_table(place / file)) continue;
     take_file(place, place / file, options);
     return "a folder with CSV tables";

@@ -178,7 +178,10 @@ fs::path training_file(const fs::path& folder, const std::function<bool(const fs
                        std::vector<std::string> words) {
   words.emplace_back("train");
   words.emplace_back("");
-  for (const char* below : {"annotations", "train", "training", "."}) {
+  std::vector<std::string> folders = split_names(Split::train);
+  folders.insert(folders.begin(), "annotations");
+  folders.emplace_back(".");
+  for (const std::string& below : folders) {
     std::vector<fs::path> files = files_with_extension(folder / below, ".json");
     std::erase_if(files, [&](const fs::path& file) { return !is(file); });
     for (const std::string& word : words) {

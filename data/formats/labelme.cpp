@@ -35,14 +35,18 @@ bool is_labelme(const fs::path& file) {
   return has_key(head, "shapes");
 }
 
-LabelFile labelme_labels(const fs::path& image) {
+std::vector<fs::path> labelme_places(const fs::path& image) {
   std::vector<fs::path> places{fs::path(image).replace_extension(".json")};
   for (const char* parallel : {"labels", "annotations", "json"}) {
     const FolderPair pair{"images", parallel};
     places.push_back(parallel_label(image, {&pair, 1}));
     if (!places.back().empty()) places.back().replace_extension(".json");
   }
-  return find_label_file(places);
+  return places;
+}
+
+LabelFile labelme_labels(const fs::path& image) {
+  return find_label_file(labelme_places(image));
 }
 
 /// An image's pixels may be in its labels, where nobody needs them.
@@ -179,11 +183,14 @@ std::string recognize_labelme(const fs::path& place, DataOptions& options) {
   if (!fs::is_directory(place)) return "";
   const auto labelled = [&](const fs::path& image) { return has_labelme_file(image, place); };
   const auto good = [&](const fs::path& folder) { return any_image(folder, labelled); };
-  for (const char* before : {"", "images/"}) {
-    const auto of_split = [&](const std::string& name) { return before + name; };
-    if (take_splits(place, of_split, good, options)) return "folders of images with LabelMe's JSON";
-  }
+  const SplitTests tests{.train = good, .labelled = [](const fs::path& folder) {
+                           return any_labelled(folder, labelme_places, is_labelme);
+                         }};
+  const std::vector<std::string> layouts{"*", "images/*"};
+  if (take_splits(place, layouts, tests, options)) return "folders of images with LabelMe's JSON";
   if (!good(place)) return "";
+  if (take_splits(place, layouts, tests.of_known_format(), options))
+    return "folders of images with LabelMe's JSON";
   options.root = place.string();
   options.train = fs::is_directory(place / "images") ? "images" : ".";
   return "a folder of images with LabelMe's JSON";

@@ -1,7 +1,12 @@
 #include "data/formats/layout.h"
 
 #include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
 
+#include "data/formats/folder.h"
+#include "data/formats/labels.h"
 #include "data/image/read_image.h"
 
 namespace brightnet {
@@ -28,6 +33,42 @@ fs::path with_other_word(const fs::path& train, const std::string& word, Split s
   return {};
 }
 
+/// The names, without their endings, of the files of an image's folders of labels.
+std::set<std::string> stems_of_labels(const std::vector<fs::path>& places) {
+  std::set<std::string> stems;
+  for (const fs::path& place : places) {
+    std::error_code failed;
+    if (place.empty()) continue;
+    for (const auto& entry : fs::directory_iterator(place.parent_path(), failed)) {
+      if (has_extension(entry.path(), place.extension().native())) stems.insert(entry.path().stem().string());
+    }
+  }
+  return stems;
+}
+
+bool take_splits_of_layout(const fs::path& root, const std::string& layout, const SplitTests& tests,
+                           DataOptions& options) {
+  const size_t star = layout.find('*');
+  const auto find = [&](Split split, const SplitTests::Test& good) -> std::string {
+    for (const std::string& name : split_names(split)) {
+      std::error_code failed;
+      const std::string place = layout.substr(0, star) + name + layout.substr(star + 1);
+      if (fs::exists(root / place, failed) && good(root / place)) return place;
+    }
+    return "";
+  };
+  const std::string train = find(Split::train, tests.train);
+  if (train.empty()) return false;
+  std::string val = find(Split::val, tests.labelled), test = find(Split::test, tests.labelled);
+  if (val.empty()) val = find(Split::val, tests.images);
+  if (tests.several && val.empty() && test.empty()) return false;
+  options.root = root.string();
+  options.train = train;
+  options.val = val;
+  options.test = test;
+  return true;
+}
+
 }  // namespace
 
 const std::vector<std::string>& split_names(Split split) {
@@ -37,7 +78,11 @@ const std::vector<std::string>& split_names(Split split) {
       word[0] = static_cast<char>(word[0] - 'a' + 'A');  // CVAT's own names of its subsets
       names.push_back(word);
     }
-    names.push_back(words[0] + "2017");  // COCO's
+    for (std::string word : words) {
+      for (char& letter : word) letter = static_cast<char>(std::toupper(letter));
+      names.push_back(word);
+    }
+    for (const char* year : {"2017", "2014"}) names.push_back(words[0] + year);  // COCO's
     return names;
   };
   static const std::vector<std::string> train = spelled({"train", "training"}),
@@ -69,23 +114,38 @@ bool any_image(const fs::path& folder, const std::function<bool(const fs::path&)
   return false;
 }
 
-bool take_splits(const fs::path& root, const std::function<std::string(const std::string& name)>& place,
-                 const std::function<bool(const fs::path&)>& good, DataOptions& options) {
-  const auto find = [&](Split split) -> std::string {
-    for (const std::string& name : split_names(split)) {
-      std::error_code failed;
-      const fs::path path = root / place(name);
-      if (fs::exists(path, failed) && good(path)) return place(name);
-    }
-    return "";
+bool any_labelled(const fs::path& folder, const LabelPlaces& places,
+                  const std::function<bool(const fs::path&)>& is) {
+  const auto labelled = [&](const fs::path& image) {
+    const LabelFile labels = find_label_file(places(image));
+    return labels.found && (!is || is(labels.path));
   };
-  const std::string train = find(Split::train);
-  if (train.empty()) return false;
-  options.root = root.string();
-  options.train = train;
-  options.val = find(Split::val);
-  options.test = find(Split::test);
-  return true;
+  std::error_code failed;
+  if (!fs::is_directory(folder, failed)) return false;
+  if (any_image(folder, labelled)) return true;
+  // The first ones may be background without label files. A listing of the labels takes far less time than a look for
+  // the label of each image.
+  std::map<fs::path, std::set<std::string>> stems;
+  for (const fs::path& image : images_below(folder)) {
+    const auto [at, added] = stems.try_emplace(image.parent_path());
+    if (added) at->second = stems_of_labels(places(image));
+    if (at->second.contains(image.stem().string()) && labelled(image)) return true;
+  }
+  return false;
+}
+
+SplitTests SplitTests::of_known_format() const {
+  SplitTests tests = *this;
+  tests.train = images;
+  tests.several = true;
+  return tests;
+}
+
+bool take_splits(const fs::path& root, const std::vector<std::string>& layouts, const SplitTests& tests,
+                 DataOptions& options) {
+  return std::any_of(layouts.begin(), layouts.end(), [&](const std::string& layout) {
+    return take_splits_of_layout(root, layout, tests, options);
+  });
 }
 
 bool names_split(const std::string& text, Split split) {

@@ -10,7 +10,8 @@
 
 namespace brightnet {
 
-/// The names that folders and files of a split have: "val", "valid", "validation", with a capital letter too, and "val2017".
+/// The names that folders and files of a split have: "val", "valid", "validation", with a capital letter or in capitals
+/// too, "val2017" and "val2014".
 const std::vector<std::string>& split_names(Split split);
 
 /// Whether one of these names is in a text.
@@ -21,11 +22,32 @@ bool names_split(const std::string& text, Split split);
 bool any_image(const std::filesystem::path& folder,
                const std::function<bool(const std::filesystem::path&)>& good = {});
 
-/// Sets options.root to `root`, and train, val and test to the first of `place(name)`, for the names of a split,
-/// that exists below it and is `good`. Returns whether there is one for train.
-bool take_splits(const std::filesystem::path& root,
-                 const std::function<std::string(const std::string& name)>& place,
-                 const std::function<bool(const std::filesystem::path&)>& good, DataOptions& options);
+/// The files in which the labels of an image may be, the first that is there counts.
+using LabelPlaces = std::function<std::vector<std::filesystem::path>(const std::filesystem::path& image)>;
+
+/// Whether any image of a folder and its subfolders, however many there are, has labels. `is` holds for the files that are
+/// labels; by default all are.
+bool any_labelled(const std::filesystem::path& folder, const LabelPlaces& places,
+                  const std::function<bool(const std::filesystem::path& labels)>& is = {});
+
+/// How a format tells that a place has the images of a split.
+struct SplitTests {
+  using Test = std::function<bool(const std::filesystem::path& place)>;
+  Test train;     ///< decides whether the place of training images is one of this format
+  Test labelled;  ///< whether any of the images has labels
+  Test images = [](const std::filesystem::path& place) { return any_image(place); };
+  bool several = false;  ///< a train split alone does not count
+
+  /// For places of a format that is known by other images: any training images do, beside those of another split.
+  SplitTests of_known_format() const;
+};
+
+/// Sets options.root to `root`, and train, val and test to the first place for a name of the split that is there, in the
+/// first of these layouts ("images/*": the folder of this name in images/) that has one for train. Validation images need
+/// no labels: they are missed where they are read. Test images without labels are of no use. Returns whether there is a
+/// place for train.
+bool take_splits(const std::filesystem::path& root, const std::vector<std::string>& layouts,
+                 const SplitTests& tests, DataOptions& options);
 
 /// The file of another split that goes with one of the train split: its last "train", in its name or that of its
 /// folder, replaced by the other split's name. Empty when there is none.

@@ -1,7 +1,9 @@
 #include "data/formats/recognize.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <map>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -16,6 +18,8 @@
 #include "data/formats/mixed_labels.h"
 #include "data/formats/places.h"
 #include "data/formats/yolo.h"
+#include "data/image/read_image.h"
+#include "data/image/stored_file.h"
 
 namespace brightnet {
 namespace {
@@ -150,6 +154,136 @@ bool recognize_format(const fs::path& place, RecognizedData& data) {
   return false;
 }
 
+/// The folder without files of a data set that holds but this one, as an archive leaves it that was unpacked into a folder
+/// of its own; empty for any other. Notes and the archive itself may lie beside.
+fs::path inner_folder(const fs::path& folder) {
+  static constexpr std::array<std::string_view, 7> known{".tar",  ".csv",   ".yaml",  ".yml",
+                                                         ".data", ".names", ".labels"};
+  std::error_code failed;
+  fs::path only;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    const fs::path& path = entry.path();
+    const std::string name = lower_case(path.filename().string());
+    if (name.starts_with('.') || is_clutter(path)) continue;
+    if (is_folder(path)) {
+      if (!only.empty()) return {};
+      only = path;
+      continue;
+    }
+    const bool is_note = name.starts_with("readme") || name.starts_with("license");
+    const bool is_known = std::find(known.begin(), known.end(), fs::path(name).extension()) != known.end();
+    if (is_image_name(path) || is_known || (is_label_name(path) && !is_note)) return {};
+  }
+  return only;
+}
+
+void add_remark(RecognizedData& data, const std::string& remark) {
+  data.remark += (data.remark.empty() || remark.empty() ? "" : ", ") + remark;
+}
+
+struct FoundData {
+  RecognizedData data;
+  bool described;  ///< by a YAML
+};
+
+std::optional<FoundData> found_at(const fs::path& folder) {
+  FoundData found{.data = {}, .described = false};
+  if (const fs::path yaml = yaml_of_folder(folder); !yaml.empty()) {
+    found = {.data = data_of_yaml(yaml), .described = true};
+    found.data.what += " in a folder";
+    return found;
+  }
+  return recognize_format(folder, found.data) ? std::optional(found) : std::nullopt;
+}
+
+/// The data set of a folder, or of the only folder in it where that says more: by a YAML, by splits, or by another format.
+std::optional<FoundData> find_in_folder(const fs::path& folder) {
+  constexpr int most_levels = 3;
+  std::optional<FoundData> found = found_at(folder);
+  fs::path inner = folder;
+  for (int level = 1; level < most_levels; ++level) {
+    if (found && (found->described || !found->data.undivided())) break;
+    inner = inner_folder(inner);
+    if (inner.empty()) break;
+    std::optional<FoundData> below = found_at(inner);
+    if (!below) continue;
+    const bool says_more = !found || below->described || !below->data.undivided() ||
+                           below->data.options.format != found->data.options.format;
+    if (!says_more) continue;
+    add_remark(below->data,
+               fmt::format("read from its only folder {}", inner.lexically_relative(folder).string()));
+    found = std::move(below);
+  }
+  return found;
+}
+
+/// The split whose word a name has; none for a name with words of several.
+std::optional<Split> split_of_name(const std::string& name) {
+  std::optional<Split> found;
+  for (const Split split : {Split::train, Split::val, Split::test}) {
+    if (!has_word_of(name, split)) continue;
+    if (found) return std::nullopt;
+    found = split;
+  }
+  return found;
+}
+
+/// Folders below the place of training images that have names of splits, and images; the first of each split.
+std::map<Split, fs::path> folders_of_splits(const fs::path& train) {
+  std::map<Split, fs::path> folders;
+  fs::path last;
+  for (const fs::path& image : images_below(train)) {
+    if (image.parent_path() == last) continue;
+    last = image.parent_path();
+    fs::path folder = train;
+    for (const fs::path& part : last.lexically_relative(train)) {
+      folder /= part;
+      if (const auto split = split_of_name(part.string())) {
+        folders.emplace(*split, folder);
+        break;
+      }
+    }
+  }
+  return folders;
+}
+
+/// Stops where images of several splits would be trained on together: their scores would be those of images known by heart.
+void check_undivided(const RecognizedData& data, const fs::path& place) {
+  const DataOptions& options = data.options;
+  const fs::path train = clean(fs::path(options.root) / options.train);
+  if (!data.undivided() || !is_folder(train)) return;
+  const std::map<Split, fs::path> folders = folders_of_splits(train);
+  if (folders.size() < 2) return;
+  std::vector<std::string> names, lines{fmt::format("format: {}", options.format->name)};
+  if (!folders.contains(Split::train)) lines.emplace_back("train: FOLDER");
+  const fs::path above = folders.begin()->second.parent_path();
+  bool together = above != place;
+  for (const auto& [split, folder] : folders) {
+    names.push_back(below_root(folder, place));
+    lines.push_back(fmt::format("{}: {}", enum_name(split), names.back()));
+    together = together && folder.parent_path() == above;
+  }
+  throw InputError(
+      fmt::format("the folders {} have names of different splits, and all their images would be trained on",
+                  fmt::join(names, " and ")),
+      place.string(),
+      fmt::format(
+          "This is no layout of a divided data set that is known. Give the folder of one data set{}, or say "
+          "which images are data.train and data.val: write the file {} with the lines '{}'. "
+          "With 'train: .' alone instead, all images are for training.",
+          together ? ", such as " + above.string() : "", (place / "data.yaml").string(),
+          fmt::join(lines, "', '")));
+}
+
+/// The remark that test images are there and not used, because no labels of theirs were found.
+std::string remark_on_test(const DataOptions& options) {
+  const fs::path root = options.root, train = root / options.train;
+  if (!options.test.empty() || options.train == "." || !is_folder(train)) return "";
+  const fs::path test = of_other_split(train, Split::test);
+  if (test.empty() || fs::path(below_root(test, root)).is_absolute() || !any_image(test)) return "";
+  return fmt::format("without {} (no labels were found there)", below_root(test, root));
+}
+
 /// The JSON file of a folder that names validation or test images alone; of several, that of the instances. It is looked
 /// for where nothing else is recognized, since other labels may lie beside it. Empty where there is no such one.
 fs::path held_back_file(const fs::path& folder) {
@@ -176,6 +310,21 @@ fs::path held_back_file(const fs::path& folder) {
   throw InputError(is_folder(place) ? "no data set was recognized in this folder"
                                     : "this was not recognized as a data set",
                    place, fmt::format("Looked for: {}.", fmt::join(known, "; ")));
+}
+
+RecognizedData recognize_folder(const fs::path& folder, const std::string& place) {
+  RecognizedData data;
+  if (std::optional<FoundData> found = find_in_folder(folder)) {
+    data = std::move(found->data);
+    if (found->described) return data;
+    check_undivided(data, folder);
+    add_remark(data, remark_on_test(data.options));
+    return data;
+  }
+  const fs::path file = held_back_file(folder);
+  if (file.empty() || !recognize_format(file, data)) refuse(place);
+  data.what += " in a folder";
+  return data;
 }
 
 /// The places of the splits that a text such as "train.json,val.json" lists.
@@ -244,13 +393,10 @@ RecognizedData recognize_data(const std::string& place) {
     data = recognize_parts(parts);
   } else if (const fs::path whole = clean(place); is_yaml(whole) && !is_folder(whole)) {
     data = data_of_yaml(whole);
-  } else if (const fs::path yaml = is_folder(whole) ? yaml_of_folder(whole) : fs::path(); !yaml.empty()) {
-    data = data_of_yaml(yaml);
-    data.what += " in a folder";
+  } else if (is_folder(whole)) {
+    data = recognize_folder(whole, place);
   } else if (!recognize_format(whole, data)) {
-    const fs::path file = is_folder(whole) ? held_back_file(whole) : fs::path();
-    if (file.empty() || !recognize_format(file, data)) refuse(place);
-    data.what += " in a folder";
+    refuse(place);
   }
   data.place = place;
   return data;
@@ -261,7 +407,9 @@ std::optional<RecognizedData> recognize_images(const std::string& place) {
   const fs::path whole = clean(place);
   if (!yaml_of_folder(whole).empty()) return std::nullopt;
   RecognizedData data;
-  if (!recognize_format(whole, data)) {
+  const std::optional<FoundData> found = find_in_folder(whole);
+  if (found) data = found->data;
+  if (!found) {
     if (images_below(whole).empty()) {
       throw InputError("this folder has no images and is no data set", place,
                        "Its subfolders were looked into too. Give a folder of images, or a data set.");
@@ -270,7 +418,8 @@ std::optional<RecognizedData> recognize_images(const std::string& place) {
     data.options.root = whole.string();
     data.options.train = ".";
     data.what = "a folder of images without labels";
-  } else if (data.options.format->open != open_yolo || data.options.train != "." || !any_image(whole)) {
+  } else if (found->described || data.options.format->open != open_yolo || data.options.train != "." ||
+             !any_image(whole)) {
     return std::nullopt;
   }
   data.place = place;

@@ -90,8 +90,7 @@ std::string recognize_supervisely(const fs::path& place, DataOptions& options) {
     return any_image(folder, [](const fs::path& image) { return supervisely_labels(image).found; });
   };
   if (!good(place)) return "";
-  if (!take_splits(
-          place, [](const std::string& name) { return name; }, good, options)) {
+  if (!take_splits(place, {"*"}, {.train = good, .labelled = good}, options)) {
     options.root = place.string();
     options.train = std::string(1, '.');  // g++ 12 misreads the literal: -Wrestrict
   }

@@ -10,6 +10,7 @@
 // a folder of images with the XML files beside them, in Annotations or in annotations, where they may lie in the same
 // folders as the images. Without data.classes the classes are
 // all names in train and val, sorted.
+#include <algorithm>
 #include <fstream>
 #include <unordered_map>
 
@@ -252,7 +253,7 @@ fs::path below_devkit(const fs::path& place) {
   return years.size() == 1 ? years[0] : place;
 }
 
-/// Sets the splits that ImageSets/Main has lists of; without any, all images are for training.
+/// Sets the splits that ImageSets/Main has lists of; without one for train, all images are for training.
 void take_lists(const fs::path& root, DataOptions& options) {
   const auto list = [&](std::vector<std::string> names) -> std::string {
     for (const std::string& name : names) {
@@ -272,21 +273,27 @@ void take_lists(const fs::path& root, DataOptions& options) {
 std::string recognize_voc(const fs::path& place, DataOptions& options) {
   if (!fs::is_directory(place)) return "";
   const fs::path root = below_devkit(place);
+  const auto places = [&](const fs::path& image) {
+    return voc_label_places(entry_of_image(image, root), root);
+  };
+  const auto good = [&](const fs::path& folder) {
+    return any_image(folder, [&](const fs::path& image) { return find_label_file(places(image)).found; });
+  };
+  const SplitTests tests{.train = good,
+                         .labelled = [&](const fs::path& folder) { return any_labelled(folder, places); }};
   if (fs::is_directory(root / "Annotations") && fs::is_directory(root / "JPEGImages")) {
     take_lists(root, options);
+    if (options.train == "JPEGImages") take_splits(root, {"JPEGImages/*"}, tests.of_known_format(), options);
     return "a Pascal VOC folder";
   }
-  const auto labelled = [&](const fs::path& image) {
-    return voc_labels(entry_of_image(image, root), root).found;
-  };
-  const auto good = [&](const fs::path& folder) { return any_image(folder, labelled); };
-  const bool split = take_splits(
-      root, [](const auto& name) { return name; }, good, options);
-  if (split) return "folders of images with Pascal VOC's XML files";
+  constexpr const char* divided = "folders of images with Pascal VOC's XML files";
+  if (take_splits(root, {"*"}, tests, options)) return divided;
   // Where labels/ lies beside images/, the YOLO labels there are meant; they were made from the XML files.
   if (fs::is_directory(root / "images") && fs::is_directory(root / "labels")) return "";
   for (const char* images : {"images", "."}) {
     if (!fs::is_directory(root / images) || !good(root / images)) continue;
+    if (take_splits(root, {"images/*", "JPEGImages/*", "*"}, tests.of_known_format(), options))
+      return divided;
     options.root = root.string();
     options.train = images;
     return "a folder of images with Pascal VOC's XML files";

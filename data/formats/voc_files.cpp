@@ -91,8 +91,8 @@ void mark_ambiguous(std::vector<VocEntry>& entries, const std::vector<fs::path>&
   }
 }
 
-LabelFile voc_labels(const VocEntry& entry, const fs::path& root) {
-  if (!entry.labels.empty()) return find_label_file({entry.labels});
+std::vector<fs::path> voc_label_places(const VocEntry& entry, const fs::path& root) {
+  if (!entry.labels.empty()) return {entry.labels};
   fs::path beside = entry.image;
   if (!beside.empty()) beside.replace_extension(".xml");
   std::vector<fs::path> places{beside};
@@ -102,7 +102,11 @@ LabelFile voc_labels(const VocEntry& entry, const fs::path& root) {
     for (const char* shared : {"Annotations", "annotations"})
       places.push_back((root / shared / (name + ".xml")).lexically_normal());
   }
-  return find_label_file(places);
+  return places;
+}
+
+LabelFile voc_labels(const VocEntry& entry, const fs::path& root) {
+  return find_label_file(voc_label_places(entry, root));
 }
 
 void report_shared_labels(const std::vector<VocEntry>& entries, const std::vector<VocEntry>& others,

@@ -51,8 +51,11 @@ VocEntry entry_of_image(const std::filesystem::path& image, const std::filesyste
 /// Marks the entries whose name images in several folders have, among the entries' and `more`.
 void mark_ambiguous(std::vector<VocEntry>& entries, const std::vector<std::filesystem::path>& more);
 
-/// The XML of an entry: beside its image, or in Annotations or annotations, there in the same folders as the image or by
-/// its name alone unless that is ambiguous.
+/// Where the XML of an entry may be: beside its image, or in Annotations or annotations, there in the same folders as the
+/// image or by its name alone unless that is ambiguous.
+std::vector<std::filesystem::path> voc_label_places(const VocEntry& entry, const std::filesystem::path& root);
+
+/// The first of these files that is there.
 LabelFile voc_labels(const VocEntry& entry, const std::filesystem::path& root);
 
 /// Reports the XML files of Annotations/ that images of another split take too, by their names alone: both are trained

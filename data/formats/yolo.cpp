@@ -27,10 +27,14 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = DataProblem::Kind;
 
-LabelFile own_labels(const fs::path& image) {
+std::vector<fs::path> own_label_places(const fs::path& image) {
   fs::path beside = image;
   beside.replace_extension(".txt");
-  return find_label_file({parallel_label(image), beside});
+  return {parallel_label(image), beside};
+}
+
+LabelFile own_labels(const fs::path& image) {
+  return find_label_file(own_label_places(image));
 }
 
 // The numbers of a line; empty when one of them is not a number.
@@ -264,35 +268,36 @@ bool is_image_list(const fs::path& file) {
   return has_extension(file, ".txt") && is_image_name(std::string(trimmed(line)));
 }
 
-std::string recognize_yolo(const fs::path& place, DataOptions& options) {
-  const auto labelled = [](const fs::path& image) { return own_labels(image).found; };
-  const auto good = [&](const fs::path& folder) {
-    return any_image(folder, labelled) || holds_archives(folder);
+SplitTests yolo_split_tests() {
+  const auto labelled = [](const fs::path& folder) {
+    return any_labelled(folder, own_label_places) || holds_archives(folder);
   };
+  const auto images = [](const fs::path& folder) {
+    return any_image(folder) || !files_in(folder, ".tar").empty();
+  };
+  return {.train = labelled, .labelled = labelled, .images = images};
+}
+
+std::string recognize_yolo(const fs::path& place, DataOptions& options) {
   if (!fs::is_directory(place)) {
-    if (is_tar_name(place)) {
-      take_file(place.parent_path(), place, options);
-      return "a .tar of images with YOLO labels";
-    }
-    if (!is_image_list(place)) return "";
+    if (!is_tar_name(place) && !is_image_list(place)) return "";
     take_file(place.parent_path(), place, options);
-    return "a list of images with YOLO labels";
+    return is_tar_name(place) ? "a .tar of images with YOLO labels" : "a list of images with YOLO labels";
   }
-  using Name = std::string;
-  if (take_splits(
-          place, [](const Name& name) { return "images/" + name; }, good, options) ||
-      take_splits(
-          place, [](const Name& name) { return name + "/images"; }, good, options) ||
-      take_splits(
-          place, [](const Name& name) { return name; }, good, options) ||
-      take_splits(
-          place, [](const Name& name) { return name + ".txt"; }, is_image_list, options))
-    return "a folder with YOLO labels";
-  if (!any_image(place, labelled)) {
+  const std::string divided = "a folder with YOLO labels";
+  const SplitTests folders = yolo_split_tests();
+  const SplitTests lists{.train = is_image_list, .labelled = is_image_list, .images = is_image_list};
+  if (take_splits(place, {"images/*", "*/images", "*"}, folders, options) ||
+      take_splits(place, {"*.txt"}, lists, options))
+    return divided;
+  if (!any_image(place, [](const fs::path& image) { return own_labels(image).found; })) {
     if (!holds_archives(place)) return "";
     take_named_archives(place, options);
     return "a folder of .tar shards with YOLO labels";
   }
+  // A train folder without labels is an error where it is read, and no reason to train on all splits.
+  if (take_splits(place, {"images/*", "JPEGImages/*", "*/images", "*"}, folders.of_known_format(), options))
+    return divided;
   options.root = place.string();
   options.train = fs::is_directory(place / "images") ? "images" : ".";
   return "a folder of images with YOLO labels";

@@ -1,67 +1,11 @@
-#include "data/formats/recognize.h"
-
-#include "tests/data/dataset_files.h"
+#include "tests/data/laid_out_files.h"
 
 namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Files of a data set, in whichever way a tool lays them out.
-class Recognize : public ::testing::Test {
- protected:
-  void yolo(const std::string& image, const std::string& labels) {
-    data_.image(image);
-    data_.text(labels, "0 0.5 0.5 0.2 0.2\n");
-  }
-  void voc(const std::string& image, const std::string& labels) {
-    data_.image(image);
-    data_.text(labels,
-               "<annotation><object><name>bolt</name><bndbox><xmin>10</xmin><ymin>10</ymin><xmax>40</xmax>"
-               "<ymax>40</ymax></bndbox></object></annotation>\n");
-  }
-  void coco(const std::string& image, const std::string& file) {
-    data_.image(image);
-    data_.text(file, R"({"images": [{"id": 1, "file_name": ")" + fs::path(image).filename().string() +
-                         R"(", "width": 100, "height": 80}], "annotations": [{"id": 1, "image_id": 1,
-                           "category_id": 1, "bbox": [10, 10, 20, 20]}], "categories": [{"id": 1, "name": "bolt"}]})");
-  }
-  /// A YOLO data set below `folder`, divided as most tools do.
-  void divided(const std::string& folder) {
-    for (const std::string split : {"train", "val"})
-      yolo(folder + "images/" + split + "/" + split + ".jpg",
-           folder + "labels/" + split + "/" + split + ".txt");
-  }
-  RecognizedData recognized(const std::string& place) const {
-    return recognize_data((data_.root() / place).string());
-  }
-  /// What it is, its format and its splits; each split that it names is read and must have one image with one box.
-  std::string summary(const std::string& place) const {
-    const RecognizedData data = recognized(place);
-    for (const Split split : given_splits(data.options)) {
-      DataOptions options = data.options;
-      if (options.names.empty() && options.classes.empty() && options.format->name == "yolo")
-        options.classes = {"bolt"};
-      const Dataset dataset = read_dataset(options, split);
-      EXPECT_EQ(dataset.images.size(), 1u) << place << ' ' << enum_name(split);
-      EXPECT_EQ(dataset.images.at(0).annotations.size(), 1u) << place << ' ' << enum_name(split);
-    }
-    const DataOptions& o = data.options;
-    return data.what + " | " + o.format->name + " | " + fs::path(o.root).filename().string() + " | " +
-           o.train + ", " + o.val + ", " + o.test;
-  }
-  std::string refusal(const std::string& place) const {
-    try {
-      recognized(place);
-    } catch (const InputError& e) {
-      return e.what();
-    }
-    ADD_FAILURE() << place << " was recognized";
-    return "";
-  }
-
-  DatasetFolder data_;
-};
+class Recognize : public LaidOutFiles {};
 
 TEST_F(Recognize, UltralyticsYamlByItsOwnFolder) {
   divided("mine/");
@@ -222,29 +166,6 @@ TEST_F(Recognize, DarknetsObjData) {
   // It tells more than the images and labels beside it.
   fs::rename(data_.root() / "cfg/obj.data", data_.root() / "obj.data");
   EXPECT_EQ(recognized(".").what, "darknet's obj.data in a folder");
-}
-
-// A split that is not seen as one would be trained and validated on as a mixture of both.
-TEST_F(Recognize, SplitsWithACapitalLetterOrAYear) {
-  yolo("a/images/Train/a.jpg", "a/labels/Train/a.txt");
-  yolo("a/images/Validation/b.jpg", "a/labels/Validation/b.txt");
-  EXPECT_EQ(summary("a"), "a folder with YOLO labels | yolo | a | images/Train, images/Validation, ");
-  yolo("b/images/train2017/a.jpg", "b/labels/train2017/a.txt");
-  yolo("b/images/val2017/b.jpg", "b/labels/val2017/b.txt");
-  EXPECT_EQ(summary("b"), "a folder with YOLO labels | yolo | b | images/train2017, images/val2017, ");
-  for (const std::string name : {"Train", "Test"}) {
-    voc("c/JPEGImages/" + name + ".jpg", "c/Annotations/" + name + ".xml");
-    data_.text("c/ImageSets/Main/" + name + ".txt", name + '\n');
-    coco("d/images/" + name + ".jpg", "d/annotations/instances_" + name + ".json");
-  }
-  EXPECT_EQ(summary("c"),
-            "a Pascal VOC folder | voc | c | ImageSets/Main/Train.txt, , ImageSets/Main/Test.txt");
-  EXPECT_EQ(
-      summary("d"),
-      "a folder with COCO JSON | coco | d | annotations/instances_Train.json, , annotations/instances_Test.json");
-  voc("e/Train/a.jpg", "e/Train/a.xml");
-  voc("e/Val/b.jpg", "e/Val/b.xml");
-  EXPECT_EQ(summary("e"), "folders of images with Pascal VOC's XML files | voc | e | Train, Val, ");
 }
 
 TEST_F(Recognize, CocoByOneFileByTwoAndByTheirFolder) {
