@@ -86,9 +86,9 @@ double number(std::string_view text, const std::string& whole) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size() && value > 0) return value;
-  throw InputError(
-      "'" + whole + "' is not a card", "--card",
-      "Known are " + card_names() + "; or write the TB/s of memory and the TFLOP/s that the card reaches: 1.5,200");
+  throw InputError("'" + whole + "' is not a card", "--card",
+                   "Known are " + card_names() +
+                       "; or write the TB/s of memory and the TFLOP/s that the card reaches: 1.5,200");
 }
 
 }  // namespace

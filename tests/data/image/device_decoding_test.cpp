@@ -11,7 +11,7 @@
 namespace brightnet::testing {
 namespace {
 
-const cv::Rect2d whole(0, 0, 1, 1);
+const cv::Rect2d whole_image(0, 0, 1, 1);
 const JpegKind full_chroma{.across = 1, .down = 1}, half_chroma{.across = 2, .down = 1},
     upright_half{.across = 1, .down = 2}, usual{}, progressive{.progressive = true},
     grey{.colors = JCS_GRAYSCALE};
@@ -22,7 +22,7 @@ struct Read {
 };
 
 Read read(const std::vector<uint8_t>& bytes, cv::Size at_least = {}, int channels = 3,
-          const cv::Rect2d& needed = whole) {
+          const cv::Rect2d& needed = whole_image) {
   const auto file = image_files::write("image.jpg", bytes);
   TakenForDevice decoder;
   decoder.inverts = true;
@@ -101,7 +101,7 @@ TEST(DeviceDecoding, ReadsWindowsAndTurnsAsTheCpuDoes) {
 
 std::string error_of(const std::filesystem::path& file, const DeviceDecoding& device) {
   try {
-    read_image_window(file, {}, whole, 3, device);
+    read_image_window(file, {}, whole_image, 3, device);
   } catch (const ImageError& error) {
     return error.what();
   }
@@ -135,7 +135,7 @@ TEST(DeviceDecoding, WhatTheDeviceRefusesIsDecodedByTheCpu) {
   TakenForDevice decoder;
   decoder.refuses = true;
   std::atomic<bool> known = false;
-  EXPECT_TRUE(same(read_image_window(file, {}, whole, 3, {&decoder, &known}).pixels, read_image(file)));
+  EXPECT_TRUE(same(read_image_window(file, {}, whole_image, 3, {&decoder, &known}).pixels, read_image(file)));
   EXPECT_EQ(decoder.asked, 1);
 }
 
