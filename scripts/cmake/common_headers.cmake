@@ -14,7 +14,8 @@ set(common_headers algorithm array chrono cmath condition_variable cstdint files
   nlohmann/json.hpp opencv2/core.hpp)
 list(TRANSFORM common_headers REPLACE "(.+)" "<\\1>")
 
-# Compiles a target with the common headers of the product, with those of what is cold in it, or with those of the tests.
+# Compiles a target with the common headers of the product, with those of what is cold in it, of the tests, or of tests that
+# compute much themselves.
 # Headers are shared by files of one level of optimization: since GCC 13 each level has options that must be the same.
 function(brightnet_common_headers target kind)
   if(NOT BRIGHTNET_COMMON_HEADERS)
@@ -26,11 +27,13 @@ function(brightnet_common_headers target kind)
     add_library(brightnet_headers_of_${kind} OBJECT ${source})
     target_link_libraries(brightnet_headers_of_${kind} PRIVATE brightnet_flags fmt::fmt nlohmann_json::nlohmann_json ${OpenCV_LIBS})
     set(headers ${common_headers})
-    if(kind STREQUAL tests)
+    if(kind MATCHES tests)
       target_link_libraries(brightnet_headers_of_${kind} PRIVATE GTest::gtest)
       list(APPEND headers <gtest/gtest.h>)
     endif()
-    if(NOT kind STREQUAL product)
+    if(kind STREQUAL tests)
+      target_compile_options(brightnet_headers_of_${kind} PRIVATE $<$<CONFIG:Release>:-O0>)
+    elseif(NOT kind STREQUAL product)
       target_compile_options(brightnet_headers_of_${kind} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
     target_precompile_headers(brightnet_headers_of_${kind} PRIVATE ${headers})
