@@ -74,7 +74,15 @@ std::vector<float> taylor_sums(const TrainedModel& trained, const std::string& d
   constexpr int batches = 32, images_of_batch = 4;
   const NamedRun named(configuration_at(data, {}), false);
   named.say_data();
-  const RunConfig config = named.load();
+  RunConfig config = named.load();
+  config.data.takes_settings = false;
+  if (const auto tiles = trained.training.find("tiles");
+      tiles != trained.training.end() && !config.data.tiles) {
+    log::warn(
+        "These weights were trained on tiles of larger pictures ({}), and channels are judged by whole pictures: give "
+        "the run's own configuration as the data, or another with data.tiles.",
+        tiles->second);
+  }
   const Dataset images = training_images(config, read_split(config, Split::train));
   if (images.classes != trained.classes) {
     throw InputError("these data have other classes than the weights, or in another order", data,
@@ -118,6 +126,17 @@ std::vector<float> taylor_sums(const TrainedModel& trained, const std::string& d
   line.clear();
   backend->finish_uploads();
   return sums;
+}
+
+/// What cuts the data as those were that a network was trained on; empty where it was on whole pictures.
+std::string tiles_setting(const TrainedModel& trained, const std::string& data) {
+  const auto tiles = trained.training.find("tiles");
+  const bool has_own = !data.empty() && NamedRun(configuration_at(data, {}), false).load().data.tiles;
+  if (tiles == trained.training.end() || has_own) return "";
+  const std::string& text = tiles->second;  // "96,0.2"
+  const size_t comma = text.find(',');
+  return fmt::format(" --set 'data.tiles={{size: {}{}}}'", text.substr(0, comma),
+                     comma == std::string::npos ? "" : ", overlap: " + text.substr(comma + 1));
 }
 
 double flop_of(const TrainedModel& trained) {
@@ -253,10 +272,10 @@ PrunedNetwork prune(const PruningOptions& options) {
   save_weights(made.weights, after);
   made.answer = {text_of(pruning), to_text(json_of(pruning, options))};
   made.fine_tuning =
-      fmt::format("brightnet train --model {} --weights {} --size {} --data {}{}",
+      fmt::format("brightnet train --model {} --weights {} --size {} --data {}{}{}",
                   shell_quoted(made.model.string()), shell_quoted(made.weights.string()), after.size.text(),
                   options.data.empty() ? "DATA" : shell_quoted(options.data),
-                  after.letterbox ? " --set augment.letterbox=true" : "");
+                  after.letterbox ? " --set augment.letterbox=true" : "", tiles_setting(after, options.data));
   return made;
 }
 

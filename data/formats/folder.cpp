@@ -48,7 +48,7 @@ class Walk {
         (is_image_name(path) ? files_.images : files_.others).push_back(path);
       } else if (entry.is_symlink(failed)) {
         links_.push_back(path);
-      } else {
+      } else if (!is_folder_of_runs(path)) {
         visit(path);
       }
     }
@@ -61,6 +61,17 @@ class Walk {
 };
 
 }  // namespace
+
+bool is_folder_of_runs(const fs::path& folder) {
+  std::error_code failed;
+  if (folder.filename() != "runs") return false;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    const fs::path& run = entry.path();
+    if (fs::exists(run / ".brightnet-detect", failed)) return true;
+    if (fs::exists(run / "config.yaml", failed) && fs::exists(run / "train.log", failed)) return true;
+  }
+  return false;
+}
 
 FolderFiles files_below(const fs::path& folder) {
   try {

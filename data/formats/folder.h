@@ -18,6 +18,10 @@ struct FolderFiles {
 /// Throws InputError when a folder cannot be read.
 FolderFiles files_below(const std::filesystem::path& folder);
 
+/// Whether a folder is the `runs` of earlier trainings and detections, whose plots and drawn images are no data, though a data
+/// set in the current folder has it in its own.
+bool is_folder_of_runs(const std::filesystem::path& folder);
+
 /// files_below().images
 std::vector<std::filesystem::path> images_below(const std::filesystem::path& folder);
 

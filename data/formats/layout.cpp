@@ -85,8 +85,12 @@ const std::vector<std::string>& split_names(Split split) {
     for (const char* year : {"2017", "2014"}) names.push_back(words[0] + year);  // COCO's
     return names;
   };
-  static const std::vector<std::string> train = spelled({"train", "training"}),
-                                        val = spelled({"val", "valid", "validation"}),
+  static const auto of_train = [] {
+    std::vector<std::string> names = spelled({"train", "training"});
+    names.emplace_back("trainval");  // where validation images are not told apart
+    return names;
+  };
+  static const std::vector<std::string> train = of_train(), val = spelled({"val", "valid", "validation"}),
                                         test = spelled({"test", "testing"});
   switch (split) {
     case Split::train: break;
@@ -106,7 +110,8 @@ bool any_image(const fs::path& folder, const std::function<bool(const fs::path&)
        !failed && entry != fs::recursive_directory_iterator() && images < enough_images &&
        entries < enough_entries;
        entry.increment(failed), ++entries) {
-    if (is_clutter(entry->path())) entry.disable_recursion_pending();  // copies there have no labels
+    if (is_clutter(entry->path()) || is_folder_of_runs(entry->path()))
+      entry.disable_recursion_pending();  // copies there have no labels
     if (!is_image_name(entry->path())) continue;
     ++images;
     if (!good || good(entry->path().lexically_normal())) return true;
@@ -146,6 +151,21 @@ bool take_splits(const fs::path& root, const std::vector<std::string>& layouts, 
   return std::any_of(layouts.begin(), layouts.end(), [&](const std::string& layout) {
     return take_splits_of_layout(root, layout, tests, options);
   });
+}
+
+bool has_word_of(const std::string& name, Split split) {
+  const auto& words = split_names(split);
+  std::string word;
+  for (const char c : name + '.') {
+    if (std::isalnum(static_cast<unsigned char>(c))) {
+      word += c;
+    } else if (std::find(words.begin(), words.end(), word) != words.end()) {
+      return true;
+    } else {
+      word.clear();
+    }
+  }
+  return false;
 }
 
 bool names_split(const std::string& text, Split split) {

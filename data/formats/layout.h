@@ -11,8 +11,11 @@
 namespace brightnet {
 
 /// The names that folders and files of a split have: "val", "valid", "validation", with a capital letter or in capitals
-/// too, "val2017" and "val2014".
+/// too, "val2017" and "val2014"; of train, "trainval" is the last.
 const std::vector<std::string>& split_names(Split split);
+
+/// Whether one of the words in a name is one of these: "instances_val2017" is of val, "interval" of none.
+bool has_word_of(const std::string& name, Split split);
 
 /// Whether one of these names is in a text.
 bool names_split(const std::string& text, Split split);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/files.h"
+#include "data/formats/folder.h"
 #include "data/formats/format.h"
 #include "data/formats/places.h"
 #include "data/image/read_image.h"
@@ -27,7 +28,7 @@ void add_images(const fs::path& folder, std::vector<std::string>& images) {
   for (auto entry = fs::recursive_directory_iterator(folder, options, failed);
        !failed && entry != fs::recursive_directory_iterator() && entries < enough_entries;
        entry.increment(failed), ++entries) {
-    if (is_clutter(entry->path())) {
+    if (is_clutter(entry->path()) || is_folder_of_runs(entry->path())) {
       entry.disable_recursion_pending();
     } else if (is_image_name(entry->path())) {
       images.push_back(entry->path().lexically_normal().string());

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <map>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -17,6 +15,7 @@
 #include "data/formats/layout.h"
 #include "data/formats/mixed_labels.h"
 #include "data/formats/places.h"
+#include "data/formats/pooled_splits.h"
 #include "data/formats/yolo.h"
 #include "data/image/read_image.h"
 #include "data/image/stored_file.h"
@@ -56,22 +55,6 @@ fs::path yaml_of_folder(const fs::path& folder) {
     if (has_data(root) && !lacks_layout({root.node["data"], root.file})) return folder / name;
   }
   return {};
-}
-
-/// Whether one of the words in a name is a split's: "instances_val2017" is of val, "interval" of none.
-bool has_word_of(const std::string& name, Split split) {
-  const auto& words = split_names(split);
-  std::string word;
-  for (const char c : name + '.') {
-    if (std::isalnum(static_cast<unsigned char>(c))) {
-      word += c;
-    } else if (std::find(words.begin(), words.end(), word) != words.end()) {
-      return true;
-    } else {
-      word.clear();
-    }
-  }
-  return false;
 }
 
 /// The only entry of a folder of images in which there are none but in its subfolder; empty for any other.
@@ -217,73 +200,6 @@ std::optional<FoundData> find_in_folder(const fs::path& folder) {
   return found;
 }
 
-/// The split whose word a name has; none for a name with words of several.
-std::optional<Split> split_of_name(const std::string& name) {
-  std::optional<Split> found;
-  for (const Split split : {Split::train, Split::val, Split::test}) {
-    if (!has_word_of(name, split)) continue;
-    if (found) return std::nullopt;
-    found = split;
-  }
-  return found;
-}
-
-/// Folders below the place of training images that have names of splits, and images; the first of each split.
-std::map<Split, fs::path> folders_of_splits(const fs::path& train) {
-  std::map<Split, fs::path> folders;
-  fs::path last;
-  for (const fs::path& image : images_below(train)) {
-    if (image.parent_path() == last) continue;
-    last = image.parent_path();
-    fs::path folder = train;
-    for (const fs::path& part : last.lexically_relative(train)) {
-      folder /= part;
-      if (const auto split = split_of_name(part.string())) {
-        folders.emplace(*split, folder);
-        break;
-      }
-    }
-  }
-  return folders;
-}
-
-/// Stops where images of several splits would be trained on together: their scores would be those of images known by heart.
-void check_undivided(const RecognizedData& data, const fs::path& place) {
-  const DataOptions& options = data.options;
-  const fs::path train = clean(fs::path(options.root) / options.train);
-  if (!data.undivided() || !is_folder(train)) return;
-  const std::map<Split, fs::path> folders = folders_of_splits(train);
-  if (folders.size() < 2) return;
-  std::vector<std::string> names, lines{fmt::format("format: {}", options.format->name)};
-  if (!folders.contains(Split::train)) lines.emplace_back("train: FOLDER");
-  const fs::path above = folders.begin()->second.parent_path();
-  bool together = above != place;
-  for (const auto& [split, folder] : folders) {
-    names.push_back(below_root(folder, place));
-    lines.push_back(fmt::format("{}: {}", enum_name(split), names.back()));
-    together = together && folder.parent_path() == above;
-  }
-  throw InputError(
-      fmt::format("the folders {} have names of different splits, and all their images would be trained on",
-                  fmt::join(names, " and ")),
-      place.string(),
-      fmt::format(
-          "This is no layout of a divided data set that is known. Give the folder of one data set{}, or say "
-          "which images are data.train and data.val: write the file {} with the lines '{}'. "
-          "With 'train: .' alone instead, all images are for training.",
-          together ? ", such as " + above.string() : "", (place / "data.yaml").string(),
-          fmt::join(lines, "', '")));
-}
-
-/// The remark that test images are there and not used, because no labels of theirs were found.
-std::string remark_on_test(const DataOptions& options) {
-  const fs::path root = options.root, train = root / options.train;
-  if (!options.test.empty() || options.train == "." || !is_folder(train)) return "";
-  const fs::path test = of_other_split(train, Split::test);
-  if (test.empty() || fs::path(below_root(test, root)).is_absolute() || !any_image(test)) return "";
-  return fmt::format("without {} (no labels were found there)", below_root(test, root));
-}
-
 /// The JSON file of a folder that names validation or test images alone; of several, that of the instances. It is looked
 /// for where nothing else is recognized, since other labels may lie beside it. Empty where there is no such one.
 fs::path held_back_file(const fs::path& folder) {
@@ -317,8 +233,8 @@ RecognizedData recognize_folder(const fs::path& folder, const std::string& place
   if (std::optional<FoundData> found = find_in_folder(folder)) {
     data = std::move(found->data);
     if (found->described) return data;
-    check_undivided(data, folder);
-    add_remark(data, remark_on_test(data.options));
+    refuse_pooled_splits(data, folder);
+    add_remark(data, remark_on_splits(data.options));
     return data;
   }
   const fs::path file = held_back_file(folder);

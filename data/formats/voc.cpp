@@ -23,6 +23,7 @@
 #include "data/formats/layout.h"
 #include "data/formats/places.h"
 #include "data/formats/voc_files.h"
+#include "data/formats/yolo.h"
 #include "data/image/read_image.h"
 
 namespace brightnet {
@@ -253,18 +254,19 @@ fs::path below_devkit(const fs::path& place) {
   return years.size() == 1 ? years[0] : place;
 }
 
-/// Sets the splits that ImageSets/Main has lists of; without one for train, all images are for training.
+/// Sets the splits that ImageSets/Main or ImageSets has lists of; without one for train, all images are for training.
 void take_lists(const fs::path& root, DataOptions& options) {
   const auto list = [&](std::vector<std::string> names) -> std::string {
-    for (const std::string& name : names) {
-      const std::string path = "ImageSets/Main/" + name + ".txt";
-      if (fs::exists(root / path)) return path;
+    for (const char* folder : {"ImageSets/Main/", "ImageSets/"}) {
+      for (const std::string& name : names) {
+        const std::string path = folder + name + ".txt";
+        if (fs::exists(root / path)) return path;
+      }
     }
     return "";
   };
   options.root = root.string();
   options.train = list(split_names(Split::train));
-  if (options.train.empty()) options.train = list({"trainval"});
   options.val = list(split_names(Split::val));
   options.test = list(split_names(Split::test));
   if (options.train.empty()) options.train = "JPEGImages";
@@ -274,7 +276,15 @@ std::string recognize_voc(const fs::path& place, DataOptions& options) {
   if (!fs::is_directory(place)) return "";
   const fs::path root = below_devkit(place);
   const auto places = [&](const fs::path& image) {
-    return voc_label_places(entry_of_image(image, root), root);
+    std::vector<fs::path> found = voc_label_places(entry_of_image(image, root), root);
+    // Where labels/ lies beside images/, the YOLO labels there are meant; they were made from the XML files.
+    const fs::path yolo = parallel_label(image);
+    if (yolo.empty() || !fs::is_directory(yolo.parent_path())) return found;
+    const std::vector<fs::path> parallel = voc_parallel_labels(image);
+    std::erase_if(found, [&](const fs::path& file) {
+      return std::find(parallel.begin(), parallel.end(), file) != parallel.end();
+    });
+    return found;
   };
   const auto good = [&](const fs::path& folder) {
     return any_image(folder, [&](const fs::path& image) { return find_label_file(places(image)).found; });
@@ -288,7 +298,6 @@ std::string recognize_voc(const fs::path& place, DataOptions& options) {
   }
   constexpr const char* divided = "folders of images with Pascal VOC's XML files";
   if (take_splits(root, {"*"}, tests, options)) return divided;
-  // Where labels/ lies beside images/, the YOLO labels there are meant; they were made from the XML files.
   if (fs::is_directory(root / "images") && fs::is_directory(root / "labels")) return "";
   for (const char* images : {"images", "."}) {
     if (!fs::is_directory(root / images) || !good(root / images)) continue;

@@ -1,6 +1,7 @@
 #include "data/formats/voc_files.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 #include <unordered_map>
@@ -91,6 +92,17 @@ void mark_ambiguous(std::vector<VocEntry>& entries, const std::vector<fs::path>&
   }
 }
 
+std::vector<fs::path> voc_parallel_labels(const fs::path& image) {
+  static constexpr std::array<FolderPair, 3> pairs{
+      {{"images", "annotations"}, {"images", "Annotations"}, {"JPEGImages", "Annotations"}}};
+  std::vector<fs::path> places;
+  for (const FolderPair& pair : pairs) {
+    fs::path labels = parallel_label(image, {&pair, 1});
+    if (!labels.empty()) places.push_back(labels.replace_extension(".xml").lexically_normal());
+  }
+  return places;
+}
+
 std::vector<fs::path> voc_label_places(const VocEntry& entry, const fs::path& root) {
   if (!entry.labels.empty()) return {entry.labels};
   fs::path beside = entry.image;
@@ -101,6 +113,9 @@ std::vector<fs::path> voc_label_places(const VocEntry& entry, const fs::path& ro
   for (const std::string& name : names) {
     for (const char* shared : {"Annotations", "annotations"})
       places.push_back((root / shared / (name + ".xml")).lexically_normal());
+  }
+  for (const fs::path& parallel : voc_parallel_labels(entry.image)) {
+    if (std::find(places.begin(), places.end(), parallel) == places.end()) places.push_back(parallel);
   }
   return places;
 }

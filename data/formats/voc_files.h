@@ -51,8 +51,11 @@ VocEntry entry_of_image(const std::filesystem::path& image, const std::filesyste
 /// Marks the entries whose name images in several folders have, among the entries' and `more`.
 void mark_ambiguous(std::vector<VocEntry>& entries, const std::vector<std::filesystem::path>& more);
 
-/// Where the XML of an entry may be: beside its image, or in Annotations or annotations, there in the same folders as the
-/// image or by its name alone unless that is ambiguous.
+/// Where the XML of an image in images/ or JPEGImages/ may be, in annotations/ or Annotations/ beside that folder.
+std::vector<std::filesystem::path> voc_parallel_labels(const std::filesystem::path& image);
+
+/// Where the XML of an entry may be: beside its image; in Annotations or annotations of the root, there in the same folders
+/// as the image or by its name alone unless that is ambiguous; or in a parallel folder.
 std::vector<std::filesystem::path> voc_label_places(const VocEntry& entry, const std::filesystem::path& root);
 
 /// The first of these files that is there.

@@ -1,7 +1,7 @@
 #include "data/formats/yolo_names.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <string>
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include "core/config.h"
 #include "core/files.h"
 #include "data/formats/folder.h"
+#include "data/formats/labels.h"
 #include "data/formats/places.h"
 #include "data/formats/yolo.h"
 #include "data/image/stored_file.h"
@@ -38,16 +39,32 @@ YoloNames::List names_in_root(const fs::path& root) {
   return first_names(candidates);
 }
 
-/// The list near an image; none where there is no such file.
-YoloNames::List names_near(const fs::path& image) {
-  std::vector<fs::path> candidates, folders{image.parent_path()};
-  // Without a parallel folder, this would be the current one.
-  if (const fs::path labels = parallel_label(image).parent_path(); !labels.empty())
-    folders.insert(folders.end(), {labels, labels.parent_path()});
+YoloNames::List names_in(const std::vector<fs::path>& folders) {
+  std::vector<fs::path> candidates;
   for (const fs::path& folder : folders) {
     for (const char* name : {"classes.txt", "_darknet.labels"}) candidates.push_back(folder / name);
   }
   return first_names(candidates);
+}
+
+LabelFile labels_of(const fs::path& image) {
+  fs::path beside = image;
+  return find_label_file({parallel_label(image), beside.replace_extension(".txt")});
+}
+
+/// The list near an image whose labels are in `labels`, which decides: ids were written with the list beside them. Only where
+/// there is none may that of a folder of images be meant. None where there is no such file.
+YoloNames::List names_near(const fs::path& image, const fs::path& labels, bool root_has_list) {
+  const fs::path images = image.parent_path(), parallel = parallel_label(image).parent_path();
+  std::vector<fs::path> folders{labels.empty() || labels == images ? images : labels};
+  // Without a parallel folder, this would be the current one.
+  if (!parallel.empty() && folders[0] != images) folders.push_back(folders[0].parent_path());
+  if (!parallel.empty() && labels.empty()) folders.insert(folders.end(), {parallel, parallel.parent_path()});
+  if (!labels.empty() && !root_has_list) {
+    folders.push_back(images);
+    if (!parallel.empty()) folders.insert(folders.end(), {parallel, parallel.parent_path()});
+  }
+  return names_in(folders);
 }
 
 /// The lists that folders of images have of their own, and all their names, in the order in which they are met.
@@ -56,14 +73,24 @@ struct OwnLists {
   ClassNames all;
 };
 
-OwnLists lists_near(const std::vector<fs::path>& images, const DataOptions& options) {
-  OwnLists lists;
-  std::set<std::string> seen;
-  std::vector<std::string> all;
+OwnLists lists_near(const std::vector<fs::path>& images, const DataOptions& options, bool root_has_list) {
+  struct Folder {
+    fs::path image, labels;  // the first image, and the folder of the first label file
+  };
+  std::vector<Folder> folders;
+  std::map<fs::path, size_t> places;
   for (const fs::path& image : images) {
+    const auto [place, added] = places.emplace(image.parent_path(), folders.size());
+    if (added) folders.push_back({image, {}});
+    Folder& folder = folders[place->second];
+    if (!folder.labels.empty()) continue;
+    if (const LabelFile labels = labels_of(image); labels.found) folder.labels = labels.path.parent_path();
+  }
+  OwnLists lists;
+  std::vector<std::string> all;
+  for (const auto& [image, labels] : folders) {
     fs::path folder = image.parent_path();
-    if (!seen.insert(folder.string()).second) continue;
-    YoloNames::List list = names_near(image);
+    YoloNames::List list = names_near(image, labels, root_has_list);
     if (list.names.names().empty()) continue;
     for (const std::string& name : list.names.names()) {
       if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
@@ -133,9 +160,9 @@ YoloNames find_yolo_names(const DataOptions& options, Split split, const std::ve
   // A YAML's names are those of all ids. Of a text there is one in each folder of labels: labelImg writes a list there, in
   // the order in which it met the classes.
   if (!options.names.empty() || root.file.extension() == ".yaml") return {names_of_ids(options, root.names)};
-  const OwnLists own = lists_near(images, options);
+  const OwnLists own = lists_near(images, options, !root.file.empty());
   const bool of_other = root.file.empty() && split != Split::train && !options.train.empty();
-  const OwnLists train = of_other ? lists_near(images_of_train(options), options) : OwnLists();
+  const OwnLists train = of_other ? lists_near(images_of_train(options), options, false) : OwnLists();
   const ClassNames& met = train.all.names().empty() ? own.all : train.all;
   const ClassNames& all = root.file.empty() ? met : root.names;
   YoloNames found{.classes = names_of_ids(options, all), .file = root.file};

@@ -244,6 +244,24 @@ TEST_F(Commands, AReportOfWeightsHasThePlotsUnlessTheyAreNotWanted) {
   EXPECT_TRUE(fs::exists(options.plots / "report.html"));
 }
 
+TEST_F(Commands, AReportSaysThatWeightsAreOfTiles) {
+  WeightsReportOptions options{
+      .run = run(), .weights = {.weights = write_small_weights(run_)}, .device = "cpu", .no_plots = true};
+  const auto said = [&] {
+    Ranks ranks;
+    const Logged logged;
+    report_weights(options, ranks);
+    return logged.text();
+  };
+  EXPECT_EQ(said().find("tiles"), std::string::npos);
+  TrainedModel trained = load_trained_model(options.weights.weights);
+  trained.training["tiles"] = "32,0.2";
+  save_weights(options.weights.weights, trained);
+  EXPECT_NE(said().find("trained on tiles of larger pictures: --tiles 32,0.2 evaluates"), std::string::npos);
+  options.run.settings = {"data.tiles={size: 32, overlap: 0}"};
+  EXPECT_EQ(said().find("trained on tiles"), std::string::npos);
+}
+
 TEST_F(Commands, QuantisationHeedsItsOptions) {
   const Weights weights = Weights::open(write_small_weights(run_));
   const auto made = [&](const auto& change) {

@@ -136,6 +136,11 @@ TEST_F(Prune, SaysHowItIsTrainedFurtherAndForgetsTheScoresOfTheWhole) {
   EXPECT_EQ(made.fine_tuning, "brightnet train --model " + made.model.string() + " --weights " +
                                   made.weights.string() +
                                   " --size 32x96 --data DATA --set augment.letterbox=true");
+  whole.training["tiles"] = "32,0.25";
+  save_weights(weights_, whole);
+  PruningOptions again = options();
+  again.replace = true;
+  EXPECT_TRUE(prune(again).fine_tuning.ends_with(" --set 'data.tiles={size: 32, overlap: 0.25}'"));
   const TrainedModel after = load_trained_model(made.weights);
   EXPECT_EQ(after.training.count("AP") + after.training.count("AP50"), 0u);
   EXPECT_EQ(after.training.at("run"), "mine");

@@ -13,6 +13,7 @@
 #include "formats/weights.h"
 #include "tests/logged.h"
 #include "tests/train/small_run.h"
+#include "tests/train/small_weights.h"
 
 namespace brightnet::testing {
 namespace {
@@ -173,6 +174,21 @@ TEST_F(TrainOf, PrintsNothingAndKeepsItsLogToItself) {
   EXPECT_NE(log.find("Training in"), std::string::npos) << log;
   log::info("said after the run");
   EXPECT_EQ(read_file(result.folder / "train.log"), log);
+}
+
+// The threshold that it names was measured so.
+TEST_F(TrainOf, SaysHowItsWeightsDetectAsTheyWereEvaluated) {
+  const auto command = [&](const std::string& name, const std::vector<std::string>& settings) {
+    TrainingOptions how = options(name);
+    how.run.settings.insert(how.run.settings.end(), settings.begin(), settings.end());
+    how.weights = write_small_weights(run_).string();
+    const std::string log = read_file(train(how).folder / "train.log");
+    const size_t at = log.find("brightnet detect --weights");
+    return at == std::string::npos ? "" : log.substr(at, log.find('\n', at) - at);
+  };
+  EXPECT_EQ(command("whole", {}).find("--tiles"), std::string::npos);
+  EXPECT_TRUE(command("tiled", {"data.tiles={size: 32, overlap: 0.25}"}).ends_with(" --tiles 32,0.25"));
+  EXPECT_TRUE(command("rounded", {"train.quantize=true"}).ends_with(" --precision int8"));
 }
 
 TEST_F(TrainOf, RefusesASecondRunMeanwhile) {

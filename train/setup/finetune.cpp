@@ -250,6 +250,10 @@ PretrainedWeights read_safetensors(const TrainOptions& train, const Model& model
         train.weights, "Leave them out: what fits of a safetensors file is taken by name and shape.");
   }
   const auto theirs = describe_weights(train.weights);
+  if (theirs && !theirs->model.quantization.empty() && model.quantization.empty()) {
+    throw InputError("these weights are quantised: their batch-norm is a part of their convolutions",
+                     train.weights, "Begin with those that they were made from.");
+  }
   const ClassMatch match = theirs ? match_classes(theirs->classes, classes) : ClassMatch();
   const ChannelSources sources =
       theirs ? class_channels(theirs->model, model, layout, match, train.weights) : ChannelSources();

@@ -92,9 +92,12 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
   if (const auto weights = weights_to_use(folder, trainer.progress()); written(weights)) {
     const auto& best = trainer.best_metrics();
     const bool found = best && best->best.f1 > 0;
-    log::result("Detect {} in your own images: brightnet detect --weights {} --source FOLDER{}",
+    const auto& tiles = config.data.tiles;  // as the threshold was measured
+    log::result("Detect {} in your own images: brightnet detect --weights {} --source FOLDER{}{}{}",
                 dataset.classes.size() == 1 ? dataset.classes[0] : "objects", shell_quoted(weights.string()),
-                found ? fmt::format(" --conf {:.3f}", best->best.score) : "");
+                found ? fmt::format(" --conf {:.3f}", best->best.score) : "",
+                tiles ? fmt::format(" --tiles {},{:g}", tiles.size, tiles.overlap) : "",
+                config.train.quantize ? " --precision int8" : "");
   }
   log::result("Everything else (results.png, metrics.csv, val_pred*.jpg, TensorBoard events): {}",
               folder.path().string());
@@ -120,7 +123,7 @@ void say_over(const RunConfig& config, const RunFolder& folder, const Trainer& t
       config.train.minutes > 0      ? fmt::format("--epochs {} --set train.minutes=0", 2 * progress.epoch)
       : config.train.iterations > 0 ? fmt::format("--set train.iterations={}", 2 * progress.iteration)
                                     : fmt::format("--epochs {}", 2 * progress.epoch),
-      shell_quoted(folder.last().string()));
+      shell_quoted(config.train.quantize ? config.train.weights : folder.last().string()));
 }
 
 /// Attaches the observers, on rank 0.

@@ -79,12 +79,23 @@ Answer report_weights(const WeightsReportOptions& asked, Ranks& all) {
   WeightsReportOptions options = asked;
   std::optional<WeightsEvaluation> evaluation;
   std::optional<EvalPictures> pictures;
+  std::string tiles;  // that the weights were trained on
   const RankDevice device = common_device(all, options.device);
   prepare_together(ranks, [&] {
     options = with_data_of_run(asked, ranks.leads());
     if (ranks.leads()) NamedRun::evaluated(options.run).say_data();
     evaluation.emplace(
-        options, [&](const auto& classes) { return load_weights(options, classes); }, device, ranks);
+        options,
+        [&](const auto& classes) {
+          TrainedModel trained = load_weights(options, classes);
+          if (const auto found = trained.training.find("tiles"); found != trained.training.end())
+            tiles = found->second;
+          return trained;
+        },
+        device, ranks);
+    if (!tiles.empty() && !evaluation->config().data.tiles && ranks.leads())
+      log::warn("These weights were trained on tiles of larger pictures: --tiles {} evaluates in such tiles.",
+                tiles);
     if (!options.no_plots)
       pictures.emplace(plots_folder(options, evaluation->config()), !options.plots.empty(), options.split,
                        evaluation->dataset(), ranks.leads());

@@ -100,6 +100,21 @@ TEST_F(Layout, ImagesOfVocInFoldersOfTheirSplits) {
   const std::string folders = " | JPEGImages/train, JPEGImages/val, JPEGImages/test";
   EXPECT_EQ(summary("b"), "a Pascal VOC folder | voc | b" + folders);
   EXPECT_EQ(summary("c"), "a Pascal VOC folder | voc | c" + folders);
+  voc("i/JPEGImages/1.jpg", "i/Annotations/1.xml");
+  voc("i/JPEGImages/2.jpg", "i/Annotations/2.xml");
+  data_.text("i/ImageSets/train.txt", "1\n");
+  data_.text("i/ImageSets/val.txt", "2\n");
+  EXPECT_EQ(summary("i"), "a Pascal VOC folder | voc | i | ImageSets/train.txt, ImageSets/val.txt, ");
+  // Each split with folders of its own, whose images may have the names of another's.
+  for (const std::string split : {"train", "val"}) {
+    voc("f/" + split + "/images/1.jpg", "f/" + split + "/annotations/1.xml");
+    voc("g/" + split + "/JPEGImages/1.jpg", "g/" + split + "/Annotations/1.xml");
+    voc("h/" + split + "/images/1.jpg", "h/" + split + "/annotations/1.xml");
+    yolo("h/" + split + "/images/1.jpg", "h/" + split + "/labels/1.txt");  // made from the XML files
+  }
+  EXPECT_EQ(summary("f"), "folders of images with Pascal VOC's XML files | voc | f | train, val, ");
+  EXPECT_EQ(summary("g"), "folders of images with Pascal VOC's XML files | voc | g | train, val, ");
+  EXPECT_EQ(summary("h"), "a folder with YOLO labels | yolo | h | train/images, val/images, ");
   // A folder of pictures of trains is no split.
   voc("d/JPEGImages/train/x.jpg", "d/Annotations/train/x.xml");
   fs::create_directories(data_.root() / "d/JPEGImages/bus");
@@ -107,6 +122,18 @@ TEST_F(Layout, ImagesOfVocInFoldersOfTheirSplits) {
   yolo("e/JPEGImages/train/x.jpg", "e/labels/train/x.txt");
   yolo("e/JPEGImages/val/y.jpg", "e/labels/val/y.txt");
   EXPECT_EQ(summary("e"), "a folder with YOLO labels | yolo | e | JPEGImages/train, JPEGImages/val, ");
+}
+
+TEST_F(Layout, VocWithoutAListOfTrainingImagesSaysWhichAreTaken) {
+  for (const std::string image : {"1", "2"})
+    voc("a/JPEGImages/" + image + ".jpg", "a/Annotations/" + image + ".xml");
+  EXPECT_EQ(recognized("a").remark, "");
+  data_.text("a/ImageSets/Main/val.txt", "2\n");
+  EXPECT_EQ(recognized("a").remark,
+            "without a list of training images, for which all of JPEGImages are taken, those of "
+            "ImageSets/Main/val.txt too");
+  data_.text("a/ImageSets/Main/train.txt", "1\n");
+  EXPECT_EQ(recognized("a").remark, "");
 }
 
 // Validation images that are trained on would be known by heart when they are scored.
@@ -118,11 +145,15 @@ TEST_F(Layout, SplitsInAnUnknownLayoutAreNotTrainedOnTogether) {
   const std::string said = refusal("sites");
   EXPECT_TRUE(contains(said, "sites: the folders a/train and a/val have names of different splits")) << said;
   EXPECT_TRUE(contains(said, "such as " + (data_.root() / "sites/a").string() + ", or say")) << said;
-  EXPECT_TRUE(contains(said, "data.yaml with the lines 'format: yolo', 'train: a/train', 'val: a/val'"))
+  EXPECT_TRUE(contains(
+      said, "data.yaml with the lines 'format: yolo', 'train: [a/train, b/train]', 'val: [a/val, b/val]'."))
       << said;
+  EXPECT_TRUE(contains(said, "With the lines 'format: yolo' and 'train: .' instead")) << said;
   EXPECT_TRUE(recognize_images((data_.root() / "sites").string())) << "their pixels are of no split";
-  data_.text("sites/data.yaml", "format: yolo\ntrain: a/train\nval: a/val\n");
-  EXPECT_EQ(summary("sites"), "brightnet's data.yaml in a folder | yolo | sites | a/train, a/val, ");
+  data_.text("sites/data.yaml",
+             "format: yolo\ntrain: [a/train, b/train]\nval: [a/val, b/val]\nclasses: [bolt]\n");
+  for (const Split split : {Split::train, Split::val})
+    EXPECT_EQ(read_dataset(recognized("sites").options, split).images.size(), 2u) << "as it was advised";
   data_.text("sites/data.yaml", "format: yolo\ntrain: .\n");
   EXPECT_EQ(recognized("sites").options.train, ".");
   voc("words/images/my_train_set/x.jpg", "words/annotations/my_train_set/x.xml");
@@ -132,6 +163,45 @@ TEST_F(Layout, SplitsInAnUnknownLayoutAreNotTrainedOnTogether) {
   yolo("one/test bench/x.jpg", "one/test bench/x.txt");
   yolo("one/interval/y.jpg", "one/interval/y.txt");
   EXPECT_EQ(recognized("one").options.train, ".");
+}
+
+TEST_F(Layout, WordsOfSplitsInOtherNamesStopNothing) {
+  const auto folders = [&](const std::string& root, std::initializer_list<const char*> names) {
+    for (const std::string name : names)
+      yolo(root + "/images/" + name + "/" + name + ".jpg", root + "/labels/" + name + "/" + name + ".txt");
+  };
+  folders("classes", {"beaker", "test_tube", "train_station"});
+  EXPECT_EQ(recognized("classes").options.train, "images");
+  folders("days/train", {"test_day", "training_day"});
+  EXPECT_EQ(recognized("days").options.train, "train/images") << "they are all below train";
+  for (const auto& [train, test] :
+       {std::pair("train_zip", "test_zip"), {"trainset", "testset"}, {"train1", "val"}}) {
+    const std::string root = std::string("of_") + train;
+    folders(root, {train, test});
+    EXPECT_TRUE(contains(refusal(root), "have names of different splits")) << train;
+  }
+  folders("trainval", {"trainval", "test"});
+  EXPECT_EQ(summary("trainval"),
+            "a folder with YOLO labels | yolo | trainval | images/trainval, , images/test");
+}
+
+TEST_F(Layout, WhatEarlierRunsWroteIsNoData) {
+  yolo("a/1.jpg", "a/1.txt");
+  yolo("a/runs/detect/1.jpg", "a/runs/detect/1.txt");
+  yolo("a/runs/a/val_pred0.jpg", "a/runs/a/val_pred0.txt");
+  const auto images = [&](const std::string& place) {
+    DataOptions options = recognized(place).options;
+    options.classes = {"bolt"};
+    return read_dataset(options, Split::train).images.size();
+  };
+  EXPECT_EQ(images("a"), 3u) << "images of a folder that happens to be called runs";
+  data_.text("a/runs/detect/.brightnet-detect", "");
+  EXPECT_EQ(images("a"), 1u);
+  EXPECT_EQ(images("a/runs/detect"), 1u) << "a user may train on detections, when they are named";
+  std::filesystem::remove(data_.root() / "a/runs/detect/.brightnet-detect");
+  data_.text("a/runs/a/config.yaml", "");
+  data_.text("a/runs/a/train.log", "");
+  EXPECT_EQ(images("a"), 1u);
 }
 
 TEST_F(Layout, ASplitWhoseFirstImagesHaveNoLabels) {

@@ -316,6 +316,26 @@ TEST(Yolo, IdsAreThoseOfAFoldersOwnListWhereTheRootHasATextOfTheClassesToo) {
   EXPECT_EQ(names(Split::val), (Names{"cat", "dog"})) << "as does a YAML";
 }
 
+TEST(Yolo, AListBesideTheLabelsIsMeantRatherThanOneBesideTheImages) {
+  const DatasetFolder data;
+  data.image("images/a.jpg");
+  data.text("labels/a.txt", "0 0.5 0.5 0.2 0.2\n");
+  data.text("labels/classes.txt", "cat\ndog\n");
+  data.text("images/classes.txt", "dog\ncat\n");
+  const auto name = [&](const std::string& train) {
+    const Dataset dataset = read_dataset(data.options("yolo", train, {}), Split::train);
+    return dataset.classes.at(static_cast<size_t>(dataset.images.at(0).annotations.at(0).class_id));
+  };
+  EXPECT_EQ(name("images"), "cat");
+  fs::rename(data.root() / "labels/classes.txt", data.root() / "classes.txt");
+  EXPECT_EQ(name("images"), "cat") << "the root's";
+  fs::remove(data.root() / "classes.txt");
+  EXPECT_EQ(name("images"), "dog") << "the only list";
+  data.text("classes.txt", "cat\ndog\n");
+  fs::rename(data.root() / "labels/a.txt", data.root() / "images/a.txt");
+  EXPECT_EQ(name("images"), "dog") << "where the labels lie beside the images";
+}
+
 TEST(Yolo, ADataYamlMayHavePathsOfWindows) {
   const DatasetFolder data;
   for (const std::string split : {"train", "val"}) {

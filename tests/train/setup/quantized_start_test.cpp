@@ -85,6 +85,9 @@ TEST_F(QuantizedStart, IsRefusedForQuantisedWeights) {
                           .layout = ParameterLayout(run.model),
                           .values = run.initial});
   expect_refused(request(), "quantised already");
+  RunRequest other = request();
+  std::erase(other.overrides.assignments, "train.quantize=true");
+  expect_refused(other, "batch-norm is a part of their convolutions");
 }
 
 TEST_F(QuantizedStart, WhatOnlyPlansARunHasNoScales) {

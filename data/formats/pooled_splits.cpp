@@ -1,0 +1,194 @@
+#include "data/formats/pooled_splits.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "data/formats/folder.h"
+#include "data/formats/format.h"
+#include "data/formats/layout.h"
+#include "data/formats/yolo.h"
+
+namespace brightnet {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder that has a split's word in its name: "my-train_set" is of train, and what else it says is "my set".
+struct SplitFolder {
+  Split split = Split::train;
+  std::string rest;
+};
+
+/// The words of a name, in lower case: "my-train_set1" is {"my", "train", "set1"}.
+std::vector<std::string> words_of(const std::string& name) {
+  std::vector<std::string> words(1);
+  for (const char c : lower_case(name)) {
+    if (std::isalnum(static_cast<unsigned char>(c))) {
+      words.back() += c;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+/// The word without a number and "set" or "data" at its end: "trainset" and "train1" are train's too.
+std::string stem_of_word(std::string word) {
+  while (!word.empty() && std::isdigit(static_cast<unsigned char>(word.back()))) word.pop_back();
+  for (const std::string_view ending : {"set", "data"}) {
+    if (word.size() > ending.size() && word.ends_with(ending)) word.resize(word.size() - ending.size());
+  }
+  return word;
+}
+
+/// None for a name with no word of a split, or with several.
+std::optional<SplitFolder> split_folder(const std::string& name) {
+  std::optional<SplitFolder> found;
+  std::vector<std::string> rest;
+  for (const std::string& word : words_of(name)) {
+    std::optional<Split> split;
+    for (const Split one : {Split::train, Split::val, Split::test}) {
+      const auto& names = split_names(one);
+      if (std::find(names.begin(), names.end(), word) != names.end() ||
+          std::find(names.begin(), names.end(), stem_of_word(word)) != names.end())
+        split = one;
+    }
+    if (!split) {
+      rest.push_back(word);
+      continue;
+    }
+    if (found) return std::nullopt;
+    found = SplitFolder{*split, ""};
+  }
+  if (found) found->rest = fmt::format("{}", fmt::join(rest, " "));
+  return found;
+}
+
+using FoldersOfSplits = std::map<Split, std::set<fs::path>>;
+
+/// Folders below the place of training images with the names of different splits, which say the same but for the split's
+/// word: "train" and "test" do, "train_station" and "test_tube" do not. Empty where there are none.
+FoldersOfSplits folders_of_splits(const fs::path& train, bool is_named) {
+  std::map<std::string, FoldersOfSplits> by_rest;
+  fs::path last;
+  for (const fs::path& image : images_below(train)) {
+    if (image.parent_path() == last) continue;
+    last = image.parent_path();
+    fs::path folder = train;
+    for (const fs::path& part : last.lexically_relative(train)) {
+      folder /= part;
+      const auto found = split_folder(part.string());
+      // Below a folder that is itself called train, a training_day is one of its days.
+      if (!found || (is_named && !found->rest.empty())) continue;
+      by_rest[found->rest][found->split].insert(folder);
+      break;
+    }
+  }
+  for (auto& [rest, folders] : by_rest) {
+    if (folders.size() > 1) return std::move(folders);
+  }
+  return {};
+}
+
+/// The folder above these, when it is one and another than the place, that may be the data set which is meant.
+fs::path data_set_above(const FoldersOfSplits& folders, const fs::path& place) {
+  std::set<fs::path> above;
+  for (const auto& [split, all] : folders) {
+    for (const fs::path& folder : all) above.insert(folder.parent_path());
+  }
+  fs::path found = *above.begin();
+  if (found.filename() == "images" || found.filename() == "JPEGImages") found = found.parent_path();
+  std::error_code failed;
+  for (fs::path folder = found; folder != place && folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (fs::exists(folder / "data.yaml", failed) || fs::exists(folder / "dataset.yaml", failed))
+      return folder;
+  }
+  return found == place ? fs::path() : found;
+}
+
+/// The lines of a data.yaml that name these folders; empty where a format takes no lists of folders.
+std::vector<std::string> lines_of_yaml(const FoldersOfSplits& folders, const fs::path& place,
+                                       const DatasetFormat& format) {
+  std::vector<std::string> lines{fmt::format("format: {}", format.name)};
+  if (!folders.contains(Split::train)) lines.emplace_back("train: FOLDER");
+  for (const auto& [split, all] : folders) {
+    std::vector<std::string> names;
+    for (const fs::path& folder : all) names.push_back(below_root(folder, place));
+    if (names.size() > 1 && format.open != open_yolo) return {};
+    lines.push_back(names.size() == 1 ? fmt::format("{}: {}", enum_name(split), names[0])
+                                      : fmt::format("{}: [{}]", enum_name(split), fmt::join(names, ", ")));
+  }
+  return lines;
+}
+
+/// Test images are there and not used, because no labels of theirs were found.
+std::string unused_test(const DataOptions& options) {
+  const fs::path root = options.root, train = root / options.train;
+  std::error_code failed;
+  if (!options.test.empty() || options.train == "." || !fs::is_directory(train, failed)) return "";
+  const fs::path test = of_other_split(train, Split::test);
+  if (test.empty() || fs::path(below_root(test, root)).is_absolute() || !any_image(test)) return "";
+  return fmt::format("without {} (no labels were found there)", below_root(test, root));
+}
+
+/// A folder of VOC lists images of other splits, and none of train.
+std::string missing_list(const DataOptions& options) {
+  const std::string& listed = options.val.empty() ? options.test : options.val;
+  if (options.train != "JPEGImages" || !listed.starts_with("ImageSets/")) return "";
+  return fmt::format("without a list of training images, for which all of {} are taken, those of {} too",
+                     options.train, listed);
+}
+
+}  // namespace
+
+void refuse_pooled_splits(const RecognizedData& data, const fs::path& place) {
+  const DataOptions& options = data.options;
+  const fs::path whole = fs::absolute(fs::path(options.root) / options.train).lexically_normal();
+  const fs::path train = whole.has_filename() ? whole : whole.parent_path();
+  std::error_code failed;
+  if (!data.undivided() || !fs::is_directory(train, failed)) return;
+  const fs::path named = train.lexically_relative(place);
+  const bool is_named = std::any_of(named.begin(), named.end(), [](const fs::path& part) {
+    return has_word_of(part.string(), Split::train);
+  });
+  const FoldersOfSplits folders = folders_of_splits(train, is_named);
+  if (folders.empty()) return;
+  std::vector<std::string> names;
+  for (const auto& [split, all] : folders) names.push_back(below_root(*all.begin(), place));
+  const fs::path above = data_set_above(folders, place);
+  const std::vector<std::string> lines = lines_of_yaml(folders, place, *options.format);
+  const std::string file = (place / "data.yaml").string();
+  throw InputError(
+      fmt::format("the folders {} have names of different splits, and all their images would be trained on",
+                  fmt::join(names, " and ")),
+      place.string(),
+      fmt::format(
+          "This is no layout of a divided data set that is known. Give the folder of one data set{}{}. "
+          "With the lines 'format: {}' and 'train: .' {} all images are for training.",
+          above.empty() ? "" : ", such as " + above.string(),
+          lines.empty() ? ""
+                        : fmt::format(", or say which images are data.train and data.val: write the file "
+                                      "{} with the lines '{}'",
+                                      file, fmt::join(lines, "', '")),
+          options.format->name, lines.empty() ? "in " + file : std::string("instead")));
+}
+
+std::string remark_on_splits(const DataOptions& options) {
+  const std::string unused = unused_test(options), missing = missing_list(options);
+  return unused + (unused.empty() || missing.empty() ? "" : ", ") + missing;
+}
+
+}  // namespace brightnet
