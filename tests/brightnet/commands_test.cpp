@@ -7,6 +7,7 @@
 #include "brightnet/detect.h"
 #include "brightnet/error.h"
 #include "brightnet/evaluate.h"
+#include "brightnet/export.h"
 #include "brightnet/memory.h"
 #include "brightnet/models.h"
 #include "brightnet/quantize.h"
@@ -258,6 +259,16 @@ TEST_F(Commands, AReportSaysThatWeightsAreOfTiles) {
   trained.training["tiles"] = "32,0.2";
   save_weights(options.weights.weights, trained);
   EXPECT_NE(said().find("trained on tiles of larger pictures: --tiles 32,0.2 evaluates"), std::string::npos);
+  const fs::path exported = run_.folder() / "weights.onnx";
+  export_onnx(Weights::open(options.weights.weights), exported);
+  EXPECT_EQ(Json::parse(describe_onnx(exported))["tiles"], "32,0.2");
+  options.weights.weights = exported;
+  EXPECT_NE(said().find("trained on tiles of larger pictures: --tiles 32,0.2 evaluates"), std::string::npos);
+  const Logged detected;
+  detect_files({.weights = {.weights = exported},
+                .source = (run_.folder() / "data/images/val").string(),
+                .json = (run_.folder() / "found.json").string()});
+  EXPECT_NE(detected.text().find("pictures: --tiles 32,0.2 detects"), std::string::npos) << detected.text();
   options.run.settings = {"data.tiles={size: 32, overlap: 0}"};
   EXPECT_EQ(said().find("trained on tiles"), std::string::npos);
 }
