@@ -80,10 +80,10 @@ using FoldersOfSplits = std::map<Split, std::set<fs::path>>;
 
 /// Folders below the place of training images with the names of different splits, which say the same but for the split's
 /// word: "train" and "test" do, "train_station" and "test_tube" do not. Empty where there are none.
-FoldersOfSplits folders_of_splits(const fs::path& train, bool is_named) {
+FoldersOfSplits folders_of_splits(const std::vector<fs::path>& images, const fs::path& train, bool is_named) {
   std::map<std::string, FoldersOfSplits> by_rest;
   fs::path last;
-  for (const fs::path& image : images_below(train)) {
+  for (const fs::path& image : images) {
     if (image.parent_path() == last) continue;
     last = image.parent_path();
     fs::path folder = train;
@@ -134,6 +134,60 @@ std::vector<std::string> lines_of_yaml(const FoldersOfSplits& folders, const fs:
   return lines;
 }
 
+/// The folder of validation or test images, by exactly such a name, in which an image lies; empty for others.
+fs::path held_back_folder(const fs::path& image, const fs::path& train) {
+  fs::path folder = train;
+  for (const fs::path& part : image.parent_path().lexically_relative(train)) {
+    folder /= part;
+    for (const Split split : {Split::val, Split::test}) {
+      const auto& names = split_names(split);
+      if (std::find(names.begin(), names.end(), part.string()) != names.end()) return folder;
+    }
+  }
+  return {};
+}
+
+/// Such a folder with labelled images among training images that lie outside of all of them; empty where there is none.
+fs::path held_back_among(const std::vector<fs::path>& images, const fs::path& train,
+                         const DataOptions& options) {
+  fs::path found;
+  bool any_outside = false;
+  for (const fs::path& image : images) {
+    const fs::path folder = held_back_folder(image, train);
+    any_outside = any_outside || folder.empty();
+    if (found.empty() && !folder.empty() && options.format->labelled(image, options.root)) found = folder;
+    if (any_outside && !found.empty()) return found;
+  }
+  return {};
+}
+
+/// Throws for such a folder.
+void refuse_held_back_folder(const fs::path& folder, const DataOptions& options, const fs::path& place) {
+  const fs::path above = folder.parent_path(), root = options.root;
+  const bool in_images =
+      above.parent_path() == root && (above.filename() == "images" || above.filename() == "JPEGImages");
+  const std::string name = folder.filename().string();
+  const std::string division =
+      above == root || in_images
+          ? fmt::format(
+                "Move the other images into a folder {}, and their labels, where those of {} lie in a folder {} "
+                "too, into one called train beside it",
+                (above / "train").string(), name, name)
+          : fmt::format(
+                "Keep images of different splits in folders of which none is in another, and write their places "
+                "into the file {} with the lines 'format: {}', 'train: FOLDER', 'val: FOLDER'",
+                (place / "data.yaml").string(), options.format->name);
+  const std::string of_root = root == place ? "" : fmt::format("'root: {}', ", below_root(root, place));
+  throw InputError(
+      fmt::format(
+          "the folder {} has the name of {} images, and its images would be trained on with those outside of it",
+          below_root(folder, place), has_word_of(name, Split::val) ? "validation" : "test"),
+      place.string(),
+      fmt::format(
+          "{}. To train on all of them, write the file {} with the lines 'format: {}', {}'train: {}'.",
+          division, (place / "data.yaml").string(), options.format->name, of_root, options.train));
+}
+
 /// Test images are there and not used, because no labels of theirs were found.
 std::string unused_test(const DataOptions& options) {
   const fs::path root = options.root, train = root / options.train;
@@ -164,8 +218,14 @@ void refuse_pooled_splits(const RecognizedData& data, const fs::path& place) {
   const bool is_named = std::any_of(named.begin(), named.end(), [](const fs::path& part) {
     return has_word_of(part.string(), Split::train);
   });
-  const FoldersOfSplits folders = folders_of_splits(train, is_named);
-  if (folders.empty()) return;
+  const std::vector<fs::path> images = images_below(train);
+  const FoldersOfSplits folders = folders_of_splits(images, train, is_named);
+  if (folders.empty()) {
+    if (!options.format->labelled) return;
+    const fs::path held_back = held_back_among(images, train, options);
+    if (!held_back.empty()) refuse_held_back_folder(held_back, options, place);
+    return;
+  }
   std::vector<std::string> names;
   for (const auto& [split, all] : folders) names.push_back(below_root(*all.begin(), place));
   const fs::path above = data_set_above(folders, place);

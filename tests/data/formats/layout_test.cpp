@@ -165,6 +165,48 @@ TEST_F(Layout, SplitsInAnUnknownLayoutAreNotTrainedOnTogether) {
   EXPECT_EQ(recognized("one").options.train, ".");
 }
 
+TEST_F(Layout, AFolderOfValidationImagesAmongOthersIsNotTrainedOn) {
+  const auto moved = [&](const std::string& root, const std::string& folder, const std::string& file) {
+    fs::create_directories(data_.root() / root / folder / "train");
+    fs::rename(data_.root() / root / folder / file, data_.root() / root / folder / "train" / file);
+  };
+  yolo("a/1.jpg", "a/1.txt");
+  yolo("a/val/2.jpg", "a/val/2.txt");
+  const std::string said = refusal("a");
+  EXPECT_TRUE(contains(said, "a: the folder val has the name of validation images, and its images would be"))
+      << said;
+  EXPECT_TRUE(contains(said, "into a folder " + (data_.root() / "a/train").string())) << said;
+  EXPECT_TRUE(contains(said, "a/data.yaml with the lines 'format: yolo', 'train: .'.")) << said;
+  EXPECT_TRUE(recognize_images((data_.root() / "a").string())) << "their pixels are of no split";
+  data_.text("a/data.yaml", "format: yolo\ntrain: .\n");
+  EXPECT_EQ(recognized("a").options.train, ".");
+  fs::remove(data_.root() / "a/data.yaml");
+  for (const char* file : {"1.jpg", "1.txt"}) moved("a", "", file);
+  EXPECT_EQ(summary("a"), "a folder with YOLO labels | yolo | a | train, val, ") << "as it was advised";
+  yolo("b/images/1.jpg", "b/labels/1.txt");
+  yolo("b/images/Test/2.jpg", "b/labels/Test/2.txt");
+  EXPECT_TRUE(contains(refusal("b"), "the folder images/Test has the name of test images"));
+  EXPECT_TRUE(contains(refusal("b"), "with the lines 'format: yolo', 'train: images'."));
+  moved("b", "images", "1.jpg");
+  moved("b", "labels", "1.txt");
+  EXPECT_EQ(summary("b"), "a folder with YOLO labels | yolo | b | images/train, , images/Test");
+  voc("c/JPEGImages/1.jpg", "c/Annotations/1.xml");
+  voc("c/JPEGImages/val/2.jpg", "c/Annotations/2.xml");
+  EXPECT_TRUE(contains(refusal("c"), "with the lines 'format: voc', 'train: JPEGImages'."));
+  moved("c", "JPEGImages", "1.jpg");
+  EXPECT_EQ(summary("c"), "a Pascal VOC folder | voc | c | JPEGImages/train, JPEGImages/val, ");
+  yolo("d/site/1.jpg", "d/site/1.txt");
+  yolo("d/site/val/2.jpg", "d/site/val/2.txt");
+  EXPECT_TRUE(contains(refusal("d"), "the folder site/val has the name of validation images"));
+  EXPECT_TRUE(contains(refusal("d"), "'format: yolo', 'train: FOLDER', 'val: FOLDER'"));
+  // Without labels they are no validation images, and without others they are what was named.
+  yolo("e/1.jpg", "e/1.txt");
+  data_.image("e/val/2.jpg");
+  EXPECT_EQ(recognized("e").options.train, ".");
+  yolo("f/val/2.jpg", "f/val/2.txt");
+  EXPECT_EQ(recognized("f").options.train, ".");
+}
+
 TEST_F(Layout, WordsOfSplitsInOtherNamesStopNothing) {
   const auto folders = [&](const std::string& root, std::initializer_list<const char*> names) {
     for (const std::string name : names)
