@@ -12,10 +12,12 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
 #include "data/formats/folder.h"
 #include "data/formats/format.h"
 #include "data/formats/layout.h"
+#include "data/formats/voc_files.h"
 #include "data/formats/yolo.h"
 
 namespace brightnet {
@@ -206,6 +208,79 @@ std::string missing_list(const DataOptions& options) {
                      options.train, listed);
 }
 
+/// The list of a split in the root or in ImageSets/, by exactly such a name; empty where there is none.
+std::string list_of_split(const fs::path& root, Split split) {
+  std::error_code failed;
+  for (const char* folder : {"", "ImageSets/", "ImageSets/Main/"}) {
+    for (const std::string& name : split_names(split)) {
+      std::string list = folder + name + ".txt";
+      if (fs::is_regular_file(root / list, failed)) return list;
+    }
+  }
+  return "";
+}
+
+/// The image among those of training that the first line of a list names, with or without its folder and its extension; empty
+/// for other texts, such as labels.
+fs::path image_of_first_line(const std::string& line, const DataOptions& options) {
+  const fs::path name = fs::path(line).filename();
+  std::error_code failed;
+  const fs::path train = fs::path(options.root) / options.train;
+  if (!fs::is_directory(train, failed)) return {};
+  const std::vector<fs::path> images = images_below(train);
+  const auto found = std::find_if(images.begin(), images.end(), [&](const fs::path& image) {
+    return image.filename() == name || image.stem() == name;
+  });
+  return found == images.end() ? fs::path() : found->lexically_normal();
+}
+
+/// What a list of a split names.
+struct SplitList {
+  std::string path;      ///< path below the root; empty where there is no such list
+  fs::path image;        ///< first of its images
+  bool is_read = false;  ///< whether its format finds that image by the line
+};
+
+SplitList split_list(const DataOptions& options, Split split) {
+  const fs::path root = options.root;
+  const std::string path = list_of_split(root, split);
+  if (path.empty()) return {};
+  std::vector<TextLine> lines;
+  try {
+    lines = read_lines(root / path, most_list_bytes);
+  } catch (const InputError&) {  // no list, and nothing reads it
+  }
+  if (lines.empty()) return {};
+  const bool is_voc = options.format->name == "voc";
+  const std::string line = is_voc ? columns_of(lines[0].text).image : lines[0].text;
+  const fs::path image = image_of_first_line(line, options);
+  if (image.empty()) return {};
+  std::error_code failed;
+  const bool by_name = is_voc && image.parent_path() == (root / "JPEGImages").lexically_normal();
+  return {path, image, by_name || fs::exists(find_below(line, {root}), failed)};
+}
+
+/// A list of validation or test images is there, and nothing of what was recognized uses it.
+std::string unused_list(const DataOptions& options, Split split) {
+  if (!options.place(split).empty() || !options.format->labelled) return "";
+  const SplitList list = split_list(options, split);
+  if (list.path.empty()) return "";
+  if (!list.is_read) {
+    return fmt::format("without {} (its lines are no paths such as {})", list.path,
+                       below_root(list.image, options.root));
+  }
+  const std::string setting = fmt::format("--set data.{}={}", enum_name(split), list.path);
+  if (given_splits(options) != std::vector{Split::train})
+    return fmt::format("without {} ({} takes it)", list.path, setting);
+  const SplitList train = split_list(options, Split::train);
+  if (train.is_read)
+    return fmt::format("without {} (--set data.train={} {} takes both lists)", list.path, train.path,
+                       setting);
+  return fmt::format(
+      "without {} ({} takes it; its images are trained on too unless a list data.train leaves them out)",
+      list.path, setting);
+}
+
 }  // namespace
 
 void refuse_pooled_splits(const RecognizedData& data, const fs::path& place) {
@@ -247,8 +322,10 @@ void refuse_pooled_splits(const RecognizedData& data, const fs::path& place) {
 }
 
 std::string remark_on_splits(const DataOptions& options) {
-  const std::string unused = unused_test(options), missing = missing_list(options);
-  return unused + (unused.empty() || missing.empty() ? "" : ", ") + missing;
+  std::vector<std::string> remarks{unused_test(options), missing_list(options),
+                                   unused_list(options, Split::val), unused_list(options, Split::test)};
+  std::erase(remarks, "");
+  return fmt::format("{}", fmt::join(remarks, ", "));
 }
 
 }  // namespace brightnet

@@ -136,6 +136,51 @@ TEST_F(Layout, VocWithoutAListOfTrainingImagesSaysWhichAreTaken) {
   EXPECT_EQ(recognized("a").remark, "");
 }
 
+TEST_F(Layout, ListsThatAreNotUsedAreNamed) {
+  const auto remark = [&](const std::string& place) { return recognized(place).remark; };
+  for (const std::string name : {"1", "2"}) {
+    yolo("a/images/" + name + ".jpg", "a/labels/" + name + ".txt");
+    voc("b/JPEGImages/" + name + ".jpg", "b/Annotations/" + name + ".xml");
+    voc("c/images/" + name + ".jpg", "c/annotations/" + name + ".xml");
+  }
+  data_.text("a/train.txt", "1\n");
+  data_.text("a/val.txt", "2\n");
+  EXPECT_EQ(remark("a"), "without val.txt (its lines are no paths such as images/2.jpg)");
+  data_.text("a/val.txt", "images/2.jpg\n");
+  EXPECT_TRUE(contains(remark("a"), "(--set data.val=val.txt takes it; its images are trained on too"))
+      << "train.txt has no paths";
+  data_.text("a/train.txt", "images/1.jpg\n");
+  EXPECT_EQ(summary("a"), "a folder with YOLO labels | yolo | a | train.txt, val.txt, ");
+  EXPECT_EQ(remark("a"), "");
+  const std::string both =
+      "without val.txt (--set data.train=train.txt --set data.val=val.txt takes both lists)";
+  for (const auto& [place, train, val] :
+       {std::tuple("b", "1\n", "2\n"),
+        {"b", "JPEGImages/1.jpg Annotations/1.xml\n", "./JPEGImages/2.jpg ./Annotations/2.xml\n"},
+        {"c", "images/1.jpg annotations/1.xml\n", "images/2.jpg annotations/2.xml\n"}}) {
+    const std::string root = place;
+    data_.text(root + "/train.txt", train);
+    data_.text(root + "/val.txt", val);
+    EXPECT_EQ(remark(root), both);
+    DataOptions options = recognized(root).options;
+    options.train = "train.txt";
+    options.val = "val.txt";
+    for (const Split split : {Split::train, Split::val}) {
+      const Dataset dataset = read_dataset(options, split);
+      ASSERT_EQ(dataset.images.size(), 1u) << val;
+      EXPECT_EQ(dataset.images[0].file.filename(), split == Split::train ? "1.jpg" : "2.jpg");
+      EXPECT_EQ(dataset.images[0].annotations.size(), 1u) << val;
+    }
+  }
+  fs::remove(data_.root() / "c/train.txt");
+  EXPECT_TRUE(contains(remark("c"),
+                       "without val.txt (--set data.val=val.txt takes it; its images are trained on too"));
+  // A label of an image that is called val, and notes.
+  yolo("d/val.jpg", "d/val.txt");
+  data_.text("d/test.txt", "of the second day\n");
+  EXPECT_EQ(remark("d"), "");
+}
+
 // Validation images that are trained on would be known by heart when they are scored.
 TEST_F(Layout, SplitsInAnUnknownLayoutAreNotTrainedOnTogether) {
   for (const std::string site : {"sites/a", "sites/b"}) {
