@@ -111,6 +111,15 @@ TrainedModel load_weights(const DetectionOptions& options) {
                    files.weights.string(), "Leave --data out: a .safetensors contains its classes.");
 }
 
+/// What the weights were made for and are not used with.
+void say_what_is_not_used(const TrainedModel& trained, const DetectionOptions& options) {
+  const auto tiles = trained.training.find("tiles");
+  if (tiles != trained.training.end() && options.tiles.empty())
+    log::warn("These weights were trained on tiles of larger pictures: --tiles {} detects in such tiles.",
+              tiles->second);
+  if (options.precision.empty()) say_scales_are_not_used(trained, Precision::fp32);
+}
+
 }  // namespace
 
 std::vector<std::string> resize_names() {
@@ -153,9 +162,7 @@ bool detect_files(const DetectionOptions& options, const std::function<std::stop
   how.nms = nms_options(trained.model, options);
   how.classes = parse_class_filter(options.classes, trained.classes);
   if (!options.tiles.empty()) how.tiles = parse_tiles(options.tiles, "--tiles");
-  if (const auto tiles = trained.training.find("tiles"); tiles != trained.training.end() && !how.tiles)
-    log::warn("These weights were trained on tiles of larger pictures: --tiles {} detects in such tiles.",
-              tiles->second);
+  say_what_is_not_used(trained, options);
   how.workers = options.workers > 0 ? options.workers : std::min(compute_threads(), 8);
   std::optional<Window> window;
   if (options.show) window.emplace();

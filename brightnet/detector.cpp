@@ -8,6 +8,7 @@
 #include "brightnet/pixels.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/log.h"
 #include "detect/detect.h"
 #include "kernels/device/device.h"
 
@@ -86,6 +87,11 @@ Detector::Detector(const Weights& weights, const DetectorOptions& options) {
   check(options);
   const cuda::KeptGpu kept(options.device.device != "cpu");
   implementation_ = std::make_unique<Implementation>(weights, options);
+  if (const auto tiles = weights.training().find("tiles"); tiles != weights.training().end())
+    log::warn(
+        "These weights were trained on tiles of larger pictures ({0}), and a Detector looks at whole images: give it such "
+        "tiles of larger pictures, or use the program's `brightnet detect --tiles {0}`, which merges what they show.",
+        tiles->second);
 }
 
 Detector::~Detector() {

@@ -51,7 +51,8 @@ struct DetectorOptions {
 class BRIGHTNET_PUBLIC Detector {
  public:
   /// Puts the weights on the device and allocates everything that detect() needs there. Throws InputError for options that
-  /// cannot be used and when the network needs more memory than there is, DeviceError when the device cannot be used.
+  /// cannot be used and when the network needs more memory than there is, DeviceError when the device cannot be used. Warns
+  /// (log.h) of weights that were trained on tiles: images are looked at as a whole.
   explicit Detector(const Weights& weights, const DetectorOptions& options = {});
   ~Detector();
   Detector(Detector&&) noexcept;

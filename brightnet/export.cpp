@@ -123,7 +123,8 @@ bool is_onnx_export(const std::filesystem::path& file) {
 std::string describe_onnx(const std::filesystem::path& file) {
   Json answer = Json::object();
   for (const auto& [key, text] : to_properties(read_onnx_metadata(file))) {
-    const bool plain = key == "format" || key == "format_version" || key == "model" || key == "outputs";
+    const bool plain =
+        key == "format" || key == "format_version" || key == "model" || key == "outputs" || key == "tiles";
     answer[key] = plain ? Json(text) : Json::parse(text);
   }
   return to_text(answer);

@@ -100,4 +100,11 @@ Network& InferenceNetwork::network(const InputSize& size) {
   return *wanted;
 }
 
+void say_scales_are_not_used(const TrainedModel& trained, Precision precision) {
+  if (trained.model.quantization.empty() || precision == Precision::int8) return;
+  log::info(
+      "These weights have the scales of int8, and are computed in {}; --precision int8, on the CPU, rounds by them.",
+      enum_name(precision));
+}
+
 }  // namespace brightnet

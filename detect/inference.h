@@ -67,4 +67,7 @@ class InferenceNetwork {
   std::unique_ptr<InferenceEngine> engine_;
 };
 
+/// Tells that weights with the scales of int8 are computed in another precision, where the user has not chosen one.
+void say_scales_are_not_used(const TrainedModel& trained, Precision precision);
+
 }  // namespace brightnet

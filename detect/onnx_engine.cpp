@@ -112,6 +112,7 @@ TrainedModel OnnxEngine::description() const {
   trained.size = metadata_.size;
   trained.letterbox = metadata_.letterbox;
   trained.resize = metadata_.resize;
+  if (!metadata_.tiles.empty()) trained.training["tiles"] = metadata_.tiles;
   return trained;
 }
 

@@ -34,7 +34,7 @@ class OnnxEngine : public InferenceEngine {
                                                  float score) override;
   std::vector<YoloLoss> losses(const std::vector<std::vector<Truth>>& truths) override;
 
-  /// The network as the file describes it: classes, input and NMS, without layers and values.
+  /// The network as the file describes it: classes, input, NMS and tiles, without layers and values.
   TrainedModel description() const;
 
  private:

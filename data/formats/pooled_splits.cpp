@@ -12,10 +12,12 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
 #include "data/formats/folder.h"
 #include "data/formats/format.h"
 #include "data/formats/layout.h"
+#include "data/formats/voc_files.h"
 #include "data/formats/yolo.h"
 
 namespace brightnet {
@@ -80,10 +82,10 @@ using FoldersOfSplits = std::map<Split, std::set<fs::path>>;
 
 /// Folders below the place of training images with the names of different splits, which say the same but for the split's
 /// word: "train" and "test" do, "train_station" and "test_tube" do not. Empty where there are none.
-FoldersOfSplits folders_of_splits(const fs::path& train, bool is_named) {
+FoldersOfSplits folders_of_splits(const std::vector<fs::path>& images, const fs::path& train, bool is_named) {
   std::map<std::string, FoldersOfSplits> by_rest;
   fs::path last;
-  for (const fs::path& image : images_below(train)) {
+  for (const fs::path& image : images) {
     if (image.parent_path() == last) continue;
     last = image.parent_path();
     fs::path folder = train;
@@ -134,6 +136,60 @@ std::vector<std::string> lines_of_yaml(const FoldersOfSplits& folders, const fs:
   return lines;
 }
 
+/// The folder of validation or test images, by exactly such a name, in which an image lies; empty for others.
+fs::path held_back_folder(const fs::path& image, const fs::path& train) {
+  fs::path folder = train;
+  for (const fs::path& part : image.parent_path().lexically_relative(train)) {
+    folder /= part;
+    for (const Split split : {Split::val, Split::test}) {
+      const auto& names = split_names(split);
+      if (std::find(names.begin(), names.end(), part.string()) != names.end()) return folder;
+    }
+  }
+  return {};
+}
+
+/// Such a folder with labelled images among training images that lie outside of all of them; empty where there is none.
+fs::path held_back_among(const std::vector<fs::path>& images, const fs::path& train,
+                         const DataOptions& options) {
+  fs::path found;
+  bool any_outside = false;
+  for (const fs::path& image : images) {
+    const fs::path folder = held_back_folder(image, train);
+    any_outside = any_outside || folder.empty();
+    if (found.empty() && !folder.empty() && options.format->labelled(image, options.root)) found = folder;
+    if (any_outside && !found.empty()) return found;
+  }
+  return {};
+}
+
+/// Throws for such a folder.
+void refuse_held_back_folder(const fs::path& folder, const DataOptions& options, const fs::path& place) {
+  const fs::path above = folder.parent_path(), root = options.root;
+  const bool in_images =
+      above.parent_path() == root && (above.filename() == "images" || above.filename() == "JPEGImages");
+  const std::string name = folder.filename().string();
+  const std::string division =
+      above == root || in_images
+          ? fmt::format(
+                "Move the other images into a folder {}, and their labels, where those of {} lie in a folder {} "
+                "too, into one called train beside it",
+                (above / "train").string(), name, name)
+          : fmt::format(
+                "Keep images of different splits in folders of which none is in another, and write their places "
+                "into the file {} with the lines 'format: {}', 'train: FOLDER', 'val: FOLDER'",
+                (place / "data.yaml").string(), options.format->name);
+  const std::string of_root = root == place ? "" : fmt::format("'root: {}', ", below_root(root, place));
+  throw InputError(
+      fmt::format(
+          "the folder {} has the name of {} images, and its images would be trained on with those outside of it",
+          below_root(folder, place), has_word_of(name, Split::val) ? "validation" : "test"),
+      place.string(),
+      fmt::format(
+          "{}. To train on all of them, write the file {} with the lines 'format: {}', {}'train: {}'.",
+          division, (place / "data.yaml").string(), options.format->name, of_root, options.train));
+}
+
 /// Test images are there and not used, because no labels of theirs were found.
 std::string unused_test(const DataOptions& options) {
   const fs::path root = options.root, train = root / options.train;
@@ -152,6 +208,79 @@ std::string missing_list(const DataOptions& options) {
                      options.train, listed);
 }
 
+/// The list of a split in the root or in ImageSets/, by exactly such a name; empty where there is none.
+std::string list_of_split(const fs::path& root, Split split) {
+  std::error_code failed;
+  for (const char* folder : {"", "ImageSets/", "ImageSets/Main/"}) {
+    for (const std::string& name : split_names(split)) {
+      std::string list = folder + name + ".txt";
+      if (fs::is_regular_file(root / list, failed)) return list;
+    }
+  }
+  return "";
+}
+
+/// The image among those of training that the first line of a list names, with or without its folder and its extension; empty
+/// for other texts, such as labels.
+fs::path image_of_first_line(const std::string& line, const DataOptions& options) {
+  const fs::path name = fs::path(line).filename();
+  std::error_code failed;
+  const fs::path train = fs::path(options.root) / options.train;
+  if (!fs::is_directory(train, failed)) return {};
+  const std::vector<fs::path> images = images_below(train);
+  const auto found = std::find_if(images.begin(), images.end(), [&](const fs::path& image) {
+    return image.filename() == name || image.stem() == name;
+  });
+  return found == images.end() ? fs::path() : found->lexically_normal();
+}
+
+/// What a list of a split names.
+struct SplitList {
+  std::string path;      ///< path below the root; empty where there is no such list
+  fs::path image;        ///< first of its images
+  bool is_read = false;  ///< whether its format finds that image by the line
+};
+
+SplitList split_list(const DataOptions& options, Split split) {
+  const fs::path root = options.root;
+  const std::string path = list_of_split(root, split);
+  if (path.empty()) return {};
+  std::vector<TextLine> lines;
+  try {
+    lines = read_lines(root / path, most_list_bytes);
+  } catch (const InputError&) {  // no list, and nothing reads it
+  }
+  if (lines.empty()) return {};
+  const bool is_voc = options.format->name == "voc";
+  const std::string line = is_voc ? columns_of(lines[0].text).image : lines[0].text;
+  const fs::path image = image_of_first_line(line, options);
+  if (image.empty()) return {};
+  std::error_code failed;
+  const bool by_name = is_voc && image.parent_path() == (root / "JPEGImages").lexically_normal();
+  return {path, image, by_name || fs::exists(find_below(line, {root}), failed)};
+}
+
+/// A list of validation or test images is there, and nothing of what was recognized uses it.
+std::string unused_list(const DataOptions& options, Split split) {
+  if (!options.place(split).empty() || !options.format->labelled) return "";
+  const SplitList list = split_list(options, split);
+  if (list.path.empty()) return "";
+  if (!list.is_read) {
+    return fmt::format("without {} (its lines are no paths such as {})", list.path,
+                       below_root(list.image, options.root));
+  }
+  const std::string setting = fmt::format("--set data.{}={}", enum_name(split), list.path);
+  if (given_splits(options) != std::vector{Split::train})
+    return fmt::format("without {} ({} takes it)", list.path, setting);
+  const SplitList train = split_list(options, Split::train);
+  if (train.is_read)
+    return fmt::format("without {} (--set data.train={} {} takes both lists)", list.path, train.path,
+                       setting);
+  return fmt::format(
+      "without {} ({} takes it; its images are trained on too unless a list data.train leaves them out)",
+      list.path, setting);
+}
+
 }  // namespace
 
 void refuse_pooled_splits(const RecognizedData& data, const fs::path& place) {
@@ -164,8 +293,14 @@ void refuse_pooled_splits(const RecognizedData& data, const fs::path& place) {
   const bool is_named = std::any_of(named.begin(), named.end(), [](const fs::path& part) {
     return has_word_of(part.string(), Split::train);
   });
-  const FoldersOfSplits folders = folders_of_splits(train, is_named);
-  if (folders.empty()) return;
+  const std::vector<fs::path> images = images_below(train);
+  const FoldersOfSplits folders = folders_of_splits(images, train, is_named);
+  if (folders.empty()) {
+    if (!options.format->labelled) return;
+    const fs::path held_back = held_back_among(images, train, options);
+    if (!held_back.empty()) refuse_held_back_folder(held_back, options, place);
+    return;
+  }
   std::vector<std::string> names;
   for (const auto& [split, all] : folders) names.push_back(below_root(*all.begin(), place));
   const fs::path above = data_set_above(folders, place);
@@ -187,8 +322,10 @@ void refuse_pooled_splits(const RecognizedData& data, const fs::path& place) {
 }
 
 std::string remark_on_splits(const DataOptions& options) {
-  const std::string unused = unused_test(options), missing = missing_list(options);
-  return unused + (unused.empty() || missing.empty() ? "" : ", ") + missing;
+  std::vector<std::string> remarks{unused_test(options), missing_list(options),
+                                   unused_list(options, Split::val), unused_list(options, Split::test)};
+  std::erase(remarks, "");
+  return fmt::format("{}", fmt::join(remarks, ", "));
 }
 
 }  // namespace brightnet

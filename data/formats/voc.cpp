@@ -6,7 +6,7 @@
 //
 // data.train, data.val or data.test is a list of names, as it stands or below ImageSets/Main (a second
 // column, the flag of VOC's lists by class, is ignored; a line may also be the path of an image, absolute or below
-// JPEGImages or the root), or
+// JPEGImages or the root, which that of its XML may follow), or
 // a folder of images with the XML files beside them, in Annotations or in annotations, where they may lie in the same
 // folders as the images. Without data.classes the classes are
 // all names in train and val, sorted.
@@ -119,7 +119,7 @@ std::string name_of_line(const std::string& line, const fs::path& root, const Im
 
 // A name with folders is that of an image below JPEGImages or the root. A path of another place, as lists that were moved
 // have, counts by its last part.
-VocEntry entry_of_line(const std::string& line, const fs::path& root, const ImageFolder& images) {
+VocEntry entry_of_image_line(const std::string& line, const fs::path& root, const ImageFolder& images) {
   const fs::path path(line);
   std::error_code failed;
   if (path.is_absolute() && is_image_name(path) && fs::exists(path, failed))
@@ -133,6 +133,16 @@ VocEntry entry_of_line(const std::string& line, const fs::path& root, const Imag
       path.is_relative() && fs::is_directory(root / "JPEGImages" / name.parent_path(), failed);
   const bool names_file = is_image_name(path) || has_extension(path, ".xml");
   return {!in_folder && names_file ? name.filename().string() : name.string(), {}};
+}
+
+// Of an image and its XML, as PaddleDetection lists them, the XML is found like that of other images where it is not there.
+VocEntry entry_of_line(const std::string& line, const fs::path& root, const ImageFolder& images) {
+  const VocLine columns = columns_of(line);
+  VocEntry entry = entry_of_image_line(columns.image, root, images);
+  const fs::path labels = columns.labels.empty() ? fs::path() : find_below(columns.labels, {root});
+  std::error_code failed;
+  if (!labels.empty() && fs::exists(labels, failed)) entry.labels = labels.lexically_normal();
+  return entry;
 }
 
 fs::path place_of(const DataOptions& options, Split split) {

@@ -73,6 +73,16 @@ std::vector<std::string> paths_below(const fs::path& image, const fs::path& root
 
 }  // namespace
 
+VocLine columns_of(const std::string& line) {
+  // Names may have spaces too: the columns are parted where an image's ends and an XML's follows.
+  for (size_t at = line.find_first_of(" \t"); at != std::string::npos;
+       at = line.find_first_of(" \t", at + 1)) {
+    const std::string image(trimmed(line.substr(0, at))), labels(trimmed(line.substr(at)));
+    if (is_image_name(image) && has_extension(labels, ".xml")) return {image, labels};
+  }
+  return {line, ""};
+}
+
 VocEntry entry_of_image(const fs::path& image, const fs::path& root) {
   return {.name = image.stem().string(), .image = image, .paths = paths_below(image, root)};
 }

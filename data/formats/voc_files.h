@@ -45,6 +45,13 @@ struct VocEntry {
   bool ambiguous = false;  ///< an image in another folder has the same name
 };
 
+/// The columns of a line of PaddleDetection's lists, "JPEGImages/a.jpg Annotations/a.xml"; the XML is empty for other lines,
+/// and the image is the whole line.
+struct VocLine {
+  std::string image, labels;
+};
+VocLine columns_of(const std::string& line);
+
 /// The entry of an image that a folder or its path names.
 VocEntry entry_of_image(const std::filesystem::path& image, const std::filesystem::path& root);
 

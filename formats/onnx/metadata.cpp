@@ -229,6 +229,13 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
     metadata.iou = reader.real(reader.member(nms, "iou"), "iou", 0, 1);
     metadata.max_detections = reader.integer(nms, "max_detections", 1, INT32_MAX);
   }
+  if (properties.contains("tiles")) {  // which older files do not say
+    metadata.tiles = reader.text("tiles");
+    // It becomes part of a command that is advised.
+    reader.expect(metadata.tiles.size() < 40 &&
+                      metadata.tiles.find_first_not_of("0123456789.,e+-") == std::string::npos,
+                  "'tiles' is not a size and an overlap");
+  }
   return metadata;
 }
 
@@ -272,6 +279,7 @@ std::map<std::string, std::string> to_properties(const OnnxMetadata& metadata) {
                               {"iou", shortest(metadata.iou)},
                               {"max_detections", metadata.max_detections}});
   }
+  if (!metadata.tiles.empty()) properties["tiles"] = metadata.tiles;
   return properties;
 }
 

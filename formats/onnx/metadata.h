@@ -75,6 +75,7 @@ struct OnnxMetadata {
   float nms_beta = 0.6f;                  ///< exponent of the distance term, for diou
   float score = 0, iou = 0;               ///< thresholds of NonMaxSuppression; heads nms only
   int max_detections = 0;                 ///< limit per class and image; heads nms only
+  std::string tiles;  ///< "640,0.2": size and overlap of the tiles that were trained on; empty: whole images
   bool operator==(const OnnxMetadata&) const = default;
 };
 

@@ -100,6 +100,8 @@ OnnxMetadata metadata_of(const TrainedModel& trained, const Network& network,
     metadata.iou = options.iou;
     metadata.max_detections = options.max_detections;
   }
+  if (const auto tiles = trained.training.find("tiles"); tiles != trained.training.end())
+    metadata.tiles = tiles->second;
   return metadata;
 }
 

@@ -7,6 +7,7 @@
 #include "brightnet/detect.h"
 #include "brightnet/error.h"
 #include "brightnet/evaluate.h"
+#include "brightnet/export.h"
 #include "brightnet/memory.h"
 #include "brightnet/models.h"
 #include "brightnet/quantize.h"
@@ -258,8 +259,47 @@ TEST_F(Commands, AReportSaysThatWeightsAreOfTiles) {
   trained.training["tiles"] = "32,0.2";
   save_weights(options.weights.weights, trained);
   EXPECT_NE(said().find("trained on tiles of larger pictures: --tiles 32,0.2 evaluates"), std::string::npos);
+  const fs::path exported = run_.folder() / "weights.onnx";
+  export_onnx(Weights::open(options.weights.weights), exported);
+  EXPECT_EQ(Json::parse(describe_onnx(exported))["tiles"], "32,0.2");
+  options.weights.weights = exported;
+  EXPECT_NE(said().find("trained on tiles of larger pictures: --tiles 32,0.2 evaluates"), std::string::npos);
+  const Logged detected;
+  detect_files({.weights = {.weights = exported},
+                .source = (run_.folder() / "data/images/val").string(),
+                .json = (run_.folder() / "found.json").string()});
+  EXPECT_NE(detected.text().find("pictures: --tiles 32,0.2 detects"), std::string::npos) << detected.text();
   options.run.settings = {"data.tiles={size: 32, overlap: 0}"};
   EXPECT_EQ(said().find("trained on tiles"), std::string::npos);
+}
+
+TEST_F(Commands, ThatScalesOfInt8AreNotUsedIsSaidUnlessAPrecisionIsGiven) {
+  const Weights plain = Weights::open(write_small_weights(run_));
+  const fs::path file = run_.folder() / "scaled.safetensors";
+  save_weights(file, quantize(plain, {.data = run_.config().string(), .images = 3}).weights.trained());
+  const auto said = [&](const fs::path& weights, const std::string& precision) {
+    const Logged logged;
+    Ranks ranks;
+    Configuration data = run();
+    data.precision = precision;
+    report_weights({.run = data, .weights = {.weights = weights}, .device = "cpu", .no_plots = true}, ranks);
+    detect_files({.weights = {.weights = weights},
+                  .source = (run_.folder() / "data/images/val").string(),
+                  .device = "cpu",
+                  .precision = precision,
+                  .json = (run_.folder() / "found.json").string()});
+    size_t times = 0;
+    const std::string words = "have the scales of int8, and are computed in fp32; --precision int8";
+    for (size_t at = logged.text().find(words); at != std::string::npos;
+         at = logged.text().find(words, at + 1))
+      ++times;
+    return times;
+  };
+  EXPECT_EQ(said(run_.folder() / "weights.safetensors", ""), 0u);
+  EXPECT_EQ(said(file, ""), 2u) << "of the evaluation and of the detection";
+  EXPECT_EQ(said(file, "fp32"), 0u);
+  if (!cpu::has_int8_products()) return;
+  EXPECT_EQ(said(file, "int8"), 0u);
 }
 
 TEST_F(Commands, QuantisationHeedsItsOptions) {

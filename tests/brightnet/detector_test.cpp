@@ -9,6 +9,7 @@
 
 #include "brightnet/error.h"
 #include "brightnet/threads.h"
+#include "tests/logged.h"
 #include "tests/train/small_weights.h"
 
 namespace brightnet::testing {
@@ -144,6 +145,21 @@ TEST_F(DetectorOf, RefusesWhatCannotBeMeant) {
   refused([](DetectorOptions& o) { o.classes = {"cat"}; });
   refused([](DetectorOptions& o) { o.device.precision = "int3"; });
   refused([](DetectorOptions& o) { o.device.device = "abacus"; });
+}
+
+TEST_F(DetectorOf, WarnsOnceOfWeightsOfTiles) {
+  const Logged plain;
+  Detector(weights_, options()).detect(image());
+  EXPECT_EQ(plain.text().find("tiles"), std::string::npos) << plain.text();
+  TrainedModel trained = load_trained_model(run_.folder() / "weights.safetensors");
+  trained.training["tiles"] = "32,0.2";
+  save_weights(run_.folder() / "tiles.safetensors", trained);
+  const Logged logged;
+  const Detector detector(Weights::open(run_.folder() / "tiles.safetensors"), options());
+  const std::string words = "trained on tiles of larger pictures (32,0.2)";
+  EXPECT_NE(logged.text().find(words), std::string::npos) << logged.text();
+  detector.detect(image());
+  EXPECT_EQ(logged.text().find(words), logged.text().rfind(words)) << logged.text();
 }
 
 TEST_F(DetectorOf, TellsWhatItsWeightsAre) {

@@ -32,6 +32,8 @@ class WeightsEvaluation {
 
   const RunConfig& config() const { return config_; }
   const Dataset& dataset() const { return dataset_; }
+  /// The weights, as the device has them: without their values.
+  const TrainedModel& trained() const { return inference_->trained(); }
 
  private:
   void match_classes_by_name(const std::string& weights, bool speaks);

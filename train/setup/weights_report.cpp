@@ -72,6 +72,19 @@ Answer answer_of(const Metrics& metrics, const std::string& split, bool augmente
   return {metrics_table(metrics) + '\n', to_text(answer)};
 }
 
+/// What the weights were trained for and are not evaluated with.
+void say_how_they_were_trained(const WeightsEvaluation& evaluation, const Configuration& run) {
+  const bool chosen = !run.precision.empty() ||
+                      std::any_of(run.settings.begin(), run.settings.end(), [](const std::string& setting) {
+                        return setting.starts_with("train.precision=");
+                      });
+  if (!chosen) say_scales_are_not_used(evaluation.trained(), evaluation.config().train.precision.value());
+  const auto& training = evaluation.trained().training;
+  if (const auto tiles = training.find("tiles"); tiles != training.end() && !evaluation.config().data.tiles)
+    log::warn("These weights were trained on tiles of larger pictures: --tiles {} evaluates in such tiles.",
+              tiles->second);
+}
+
 }  // namespace
 
 Answer report_weights(const WeightsReportOptions& asked, Ranks& all) {
@@ -79,23 +92,13 @@ Answer report_weights(const WeightsReportOptions& asked, Ranks& all) {
   WeightsReportOptions options = asked;
   std::optional<WeightsEvaluation> evaluation;
   std::optional<EvalPictures> pictures;
-  std::string tiles;  // that the weights were trained on
   const RankDevice device = common_device(all, options.device);
   prepare_together(ranks, [&] {
     options = with_data_of_run(asked, ranks.leads());
     if (ranks.leads()) NamedRun::evaluated(options.run).say_data();
     evaluation.emplace(
-        options,
-        [&](const auto& classes) {
-          TrainedModel trained = load_weights(options, classes);
-          if (const auto found = trained.training.find("tiles"); found != trained.training.end())
-            tiles = found->second;
-          return trained;
-        },
-        device, ranks);
-    if (!tiles.empty() && !evaluation->config().data.tiles && ranks.leads())
-      log::warn("These weights were trained on tiles of larger pictures: --tiles {} evaluates in such tiles.",
-                tiles);
+        options, [&](const auto& classes) { return load_weights(options, classes); }, device, ranks);
+    if (ranks.leads()) say_how_they_were_trained(*evaluation, options.run);
     if (!options.no_plots)
       pictures.emplace(plots_folder(options, evaluation->config()), !options.plots.empty(), options.split,
                        evaluation->dataset(), ranks.leads());

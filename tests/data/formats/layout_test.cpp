@@ -136,6 +136,51 @@ TEST_F(Layout, VocWithoutAListOfTrainingImagesSaysWhichAreTaken) {
   EXPECT_EQ(recognized("a").remark, "");
 }
 
+TEST_F(Layout, ListsThatAreNotUsedAreNamed) {
+  const auto remark = [&](const std::string& place) { return recognized(place).remark; };
+  for (const std::string name : {"1", "2"}) {
+    yolo("a/images/" + name + ".jpg", "a/labels/" + name + ".txt");
+    voc("b/JPEGImages/" + name + ".jpg", "b/Annotations/" + name + ".xml");
+    voc("c/images/" + name + ".jpg", "c/annotations/" + name + ".xml");
+  }
+  data_.text("a/train.txt", "1\n");
+  data_.text("a/val.txt", "2\n");
+  EXPECT_EQ(remark("a"), "without val.txt (its lines are no paths such as images/2.jpg)");
+  data_.text("a/val.txt", "images/2.jpg\n");
+  EXPECT_TRUE(contains(remark("a"), "(--set data.val=val.txt takes it; its images are trained on too"))
+      << "train.txt has no paths";
+  data_.text("a/train.txt", "images/1.jpg\n");
+  EXPECT_EQ(summary("a"), "a folder with YOLO labels | yolo | a | train.txt, val.txt, ");
+  EXPECT_EQ(remark("a"), "");
+  const std::string both =
+      "without val.txt (--set data.train=train.txt --set data.val=val.txt takes both lists)";
+  for (const auto& [place, train, val] :
+       {std::tuple("b", "1\n", "2\n"),
+        {"b", "JPEGImages/1.jpg Annotations/1.xml\n", "./JPEGImages/2.jpg ./Annotations/2.xml\n"},
+        {"c", "images/1.jpg annotations/1.xml\n", "images/2.jpg annotations/2.xml\n"}}) {
+    const std::string root = place;
+    data_.text(root + "/train.txt", train);
+    data_.text(root + "/val.txt", val);
+    EXPECT_EQ(remark(root), both);
+    DataOptions options = recognized(root).options;
+    options.train = "train.txt";
+    options.val = "val.txt";
+    for (const Split split : {Split::train, Split::val}) {
+      const Dataset dataset = read_dataset(options, split);
+      ASSERT_EQ(dataset.images.size(), 1u) << val;
+      EXPECT_EQ(dataset.images[0].file.filename(), split == Split::train ? "1.jpg" : "2.jpg");
+      EXPECT_EQ(dataset.images[0].annotations.size(), 1u) << val;
+    }
+  }
+  fs::remove(data_.root() / "c/train.txt");
+  EXPECT_TRUE(contains(remark("c"),
+                       "without val.txt (--set data.val=val.txt takes it; its images are trained on too"));
+  // A label of an image that is called val, and notes.
+  yolo("d/val.jpg", "d/val.txt");
+  data_.text("d/test.txt", "of the second day\n");
+  EXPECT_EQ(remark("d"), "");
+}
+
 // Validation images that are trained on would be known by heart when they are scored.
 TEST_F(Layout, SplitsInAnUnknownLayoutAreNotTrainedOnTogether) {
   for (const std::string site : {"sites/a", "sites/b"}) {
@@ -163,6 +208,48 @@ TEST_F(Layout, SplitsInAnUnknownLayoutAreNotTrainedOnTogether) {
   yolo("one/test bench/x.jpg", "one/test bench/x.txt");
   yolo("one/interval/y.jpg", "one/interval/y.txt");
   EXPECT_EQ(recognized("one").options.train, ".");
+}
+
+TEST_F(Layout, AFolderOfValidationImagesAmongOthersIsNotTrainedOn) {
+  const auto moved = [&](const std::string& root, const std::string& folder, const std::string& file) {
+    fs::create_directories(data_.root() / root / folder / "train");
+    fs::rename(data_.root() / root / folder / file, data_.root() / root / folder / "train" / file);
+  };
+  yolo("a/1.jpg", "a/1.txt");
+  yolo("a/val/2.jpg", "a/val/2.txt");
+  const std::string said = refusal("a");
+  EXPECT_TRUE(contains(said, "a: the folder val has the name of validation images, and its images would be"))
+      << said;
+  EXPECT_TRUE(contains(said, "into a folder " + (data_.root() / "a/train").string())) << said;
+  EXPECT_TRUE(contains(said, "a/data.yaml with the lines 'format: yolo', 'train: .'.")) << said;
+  EXPECT_TRUE(recognize_images((data_.root() / "a").string())) << "their pixels are of no split";
+  data_.text("a/data.yaml", "format: yolo\ntrain: .\n");
+  EXPECT_EQ(recognized("a").options.train, ".");
+  fs::remove(data_.root() / "a/data.yaml");
+  for (const char* file : {"1.jpg", "1.txt"}) moved("a", "", file);
+  EXPECT_EQ(summary("a"), "a folder with YOLO labels | yolo | a | train, val, ") << "as it was advised";
+  yolo("b/images/1.jpg", "b/labels/1.txt");
+  yolo("b/images/Test/2.jpg", "b/labels/Test/2.txt");
+  EXPECT_TRUE(contains(refusal("b"), "the folder images/Test has the name of test images"));
+  EXPECT_TRUE(contains(refusal("b"), "with the lines 'format: yolo', 'train: images'."));
+  moved("b", "images", "1.jpg");
+  moved("b", "labels", "1.txt");
+  EXPECT_EQ(summary("b"), "a folder with YOLO labels | yolo | b | images/train, , images/Test");
+  voc("c/JPEGImages/1.jpg", "c/Annotations/1.xml");
+  voc("c/JPEGImages/val/2.jpg", "c/Annotations/2.xml");
+  EXPECT_TRUE(contains(refusal("c"), "with the lines 'format: voc', 'train: JPEGImages'."));
+  moved("c", "JPEGImages", "1.jpg");
+  EXPECT_EQ(summary("c"), "a Pascal VOC folder | voc | c | JPEGImages/train, JPEGImages/val, ");
+  yolo("d/site/1.jpg", "d/site/1.txt");
+  yolo("d/site/val/2.jpg", "d/site/val/2.txt");
+  EXPECT_TRUE(contains(refusal("d"), "the folder site/val has the name of validation images"));
+  EXPECT_TRUE(contains(refusal("d"), "'format: yolo', 'train: FOLDER', 'val: FOLDER'"));
+  // Without labels they are no validation images, and without others they are what was named.
+  yolo("e/1.jpg", "e/1.txt");
+  data_.image("e/val/2.jpg");
+  EXPECT_EQ(recognized("e").options.train, ".");
+  yolo("f/val/2.jpg", "f/val/2.txt");
+  EXPECT_EQ(recognized("f").options.train, ".");
 }
 
 TEST_F(Layout, WordsOfSplitsInOtherNamesStopNothing) {

@@ -80,6 +80,23 @@ TEST(Voc, ListsAreFoundAndReadInEachOfTheirForms) {
   }
 }
 
+TEST(Voc, ListsOfImagesAndTheirXmlAreRead) {
+  const DatasetFolder data;
+  const std::string box = object("x", corners("1", "1", "9", "9"));
+  for (const char* name : {"JPEGImages/a.jpg", "images/b c.jpg", "images/d.png"}) data.image(name);
+  data.text("Annotations/a.xml", annotation(box));
+  data.text("xml/other name.xml", annotation(box + box));
+  data.text("annotations/d.xml", annotation(box));
+  data.text("train.txt",
+            "JPEGImages/a.jpg Annotations/a.xml\n./images/b c.jpg\t./xml/other name.xml\n"
+            "images/d.png gone/d.xml\n");
+  const Dataset dataset = read_dataset(data.options("voc", "train.txt", {"x"}), Split::train);
+  ASSERT_EQ(dataset.images.size(), 3u) << summarize(dataset.problems);
+  EXPECT_EQ(dataset.images[1].file.filename(), "b c.jpg");
+  for (const auto& image : dataset.images) EXPECT_EQ(image.annotations.size(), 1u) << image.file;
+  EXPECT_EQ(count(dataset, Kind::duplicate_box), 1) << "of the XML that the list names";
+}
+
 // A background image has no XML, which alone told its name from one with a flag behind it.
 TEST(Voc, ANameThatEndsInANumberIsThatOfItsImageOrXml) {
   const DatasetFolder data;

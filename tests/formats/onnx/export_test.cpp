@@ -103,6 +103,7 @@ TEST(Onnx, WritesAFileWhoseMetadataSayHowToUseIt) {
   TrainedModel trained = trained_with(every_layer_model());
   trained.letterbox = true;
   trained.resize = Resize::darknet;
+  trained.training["tiles"] = "96,0.2";
   for (LayerDescription& layer : trained.model.layers) {
     auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
     if (!yolo) continue;
@@ -128,6 +129,7 @@ TEST(Onnx, WritesAFileWhoseMetadataSayHowToUseIt) {
   EXPECT_EQ(metadata.resize, Resize::darknet);
   EXPECT_EQ(metadata.fill, 0.5f);
   EXPECT_EQ(metadata.channels, 3);
+  EXPECT_EQ(metadata.tiles, "96,0.2");
   EXPECT_EQ(metadata.heads, OnnxHeads::nms);
   EXPECT_EQ(metadata.suppression, NmsKind::diou);
   EXPECT_EQ(metadata.nms_beta, 0.75f);

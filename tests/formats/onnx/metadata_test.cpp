@@ -68,6 +68,17 @@ TEST(OnnxMetadata, ComeBackAsTheyWereWritten) {
   }
 }
 
+TEST(OnnxMetadata, SayTheTilesThatWereTrainedOn) {
+  OnnxMetadata metadata = some_metadata(OnnxHeads::decoded);
+  EXPECT_FALSE(to_properties(metadata).contains("tiles")) << "older programs' files have no such entry";
+  metadata.tiles = "96,0.2";
+  auto properties = to_properties(metadata);
+  EXPECT_EQ(properties.at("tiles"), "96,0.2");
+  EXPECT_EQ(parse_onnx_metadata(file_with(properties), "some.onnx"), metadata);
+  properties["tiles"] = "96 && ls";
+  EXPECT_NE(refusal(file_with(properties)).find("'tiles'"), std::string::npos);
+}
+
 TEST(OnnxMetadata, AreReadFromAFileWithoutItsGraph) {
   const auto file = std::filesystem::path(::testing::TempDir()) / "onnx_metadata_read.onnx";
   const OnnxMetadata metadata = some_metadata(OnnxHeads::decoded);
