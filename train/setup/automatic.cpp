@@ -261,9 +261,7 @@ class Chooser {
       if (config_.train.quantize) return {quantized_rate, "fine-tuning to int8's rounding"};
       if (published()) return {usual_rate, "for a long run on many images"};
       if (!facts_.pretrained) return {has_few_steps() ? high_rate : usual_rate, "for " + run_of()};
-      if (!facts_.new_predictions)
-        return {usual_rate, config_.train.fresh.empty() ? "all layers are pretrained"
-                                                        : "the prediction layers are pretrained"};
+      if (!facts_.new_predictions) return {usual_rate, "the prediction layers are pretrained"};
       const bool many = facts_.boxes >= many_boxes;
       return {many ? adapting_rate : usual_rate,
               fmt::format("new prediction layers on pretrained ones, {} {} objects",
