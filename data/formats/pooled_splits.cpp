@@ -111,7 +111,8 @@ fs::path data_set_above(const FoldersOfSplits& folders, const fs::path& place) {
     for (const fs::path& folder : all) above.insert(folder.parent_path());
   }
   fs::path found = *above.begin();
-  if (found.filename() == "images" || found.filename() == "JPEGImages") found = found.parent_path();
+  if (found != place && (found.filename() == "images" || found.filename() == "JPEGImages"))
+    found = found.parent_path();
   std::error_code failed;
   for (fs::path folder = found; folder != place && folder.has_relative_path();
        folder = folder.parent_path()) {

@@ -33,10 +33,6 @@ std::vector<fs::path> own_label_places(const fs::path& image) {
   return {parallel_label(image), beside};
 }
 
-LabelFile own_labels(const fs::path& image) {
-  return find_label_file(own_label_places(image));
-}
-
 // The numbers of a line; empty when one of them is not a number.
 std::vector<double> numbers_of(std::string_view line) {
   std::vector<double> values;
@@ -341,6 +337,10 @@ ClassNames names_in_yaml(const YamlValue& root) {
     return ClassNames(std::move(names), value.where());
   }
   return {};
+}
+
+LabelFile own_labels(const fs::path& image) {
+  return find_label_file(own_label_places(image));
 }
 
 fs::path parallel_label(const fs::path& image) {

@@ -30,6 +30,9 @@ std::unique_ptr<LabelSource> open_text_labels(std::vector<std::filesystem::path>
 /// replaced by labels. Empty when there is no such folder.
 std::filesystem::path parallel_label(const std::filesystem::path& image);
 
+/// The text of an image's labels: there, else beside the image.
+LabelFile own_labels(const std::filesystem::path& image);
+
 /// The images of a folder, or those that a list file names. Labels without images, and files with
 /// labels but not an image's extension, are reported.
 std::vector<std::filesystem::path> read_images(const std::filesystem::path& place, const DataOptions& options,

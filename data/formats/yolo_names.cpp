@@ -47,11 +47,6 @@ YoloNames::List names_in(const std::vector<fs::path>& folders) {
   return first_names(candidates);
 }
 
-LabelFile labels_of(const fs::path& image) {
-  fs::path beside = image;
-  return find_label_file({parallel_label(image), beside.replace_extension(".txt")});
-}
-
 /// The list near an image whose labels are in `labels`, which decides: ids were written with the list beside them. Only where
 /// there is none may that of a folder of images be meant. None where there is no such file.
 YoloNames::List names_near(const fs::path& image, const fs::path& labels, bool root_has_list) {
@@ -84,7 +79,7 @@ OwnLists lists_near(const std::vector<fs::path>& images, const DataOptions& opti
     if (added) folders.push_back({image, {}});
     Folder& folder = folders[place->second];
     if (!folder.labels.empty()) continue;
-    if (const LabelFile labels = labels_of(image); labels.found) folder.labels = labels.path.parent_path();
+    if (const LabelFile labels = own_labels(image); labels.found) folder.labels = labels.path.parent_path();
   }
   OwnLists lists;
   std::vector<std::string> all;

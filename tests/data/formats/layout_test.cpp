@@ -266,6 +266,10 @@ TEST_F(Layout, WordsOfSplitsInOtherNamesStopNothing) {
     const std::string root = std::string("of_") + train;
     folders(root, {train, test});
     EXPECT_TRUE(contains(refusal(root), "have names of different splits")) << train;
+    EXPECT_TRUE(contains(refusal(root), "Give the folder of one data set, or say"))
+        << "the place is above them";
+    EXPECT_TRUE(contains(refusal(root + "/images"), "Give the folder of one data set, or say"))
+        << "no folder above the place is meant";
   }
   folders("trainval", {"trainval", "test"});
   EXPECT_EQ(summary("trainval"),
