@@ -3,6 +3,7 @@
 #include "brightnet/scores.h"
 #include "core/enum_names.h"
 #include "core/error.h"
+#include "core/log.h"
 #include "kernels/device/device.h"
 #include "train/distributed/solo.h"
 #include "train/setup/data_sets.h"
@@ -32,7 +33,10 @@ Scores scores_of(const Metrics& metrics) {
   return scores;
 }
 
-Scores evaluate(const Weights& weights, const std::string& data, const EvaluationOptions& options) {
+namespace {
+
+Scores measure(const Weights& weights, const std::string& data, const EvaluationOptions& options,
+               bool warns) {
   if (options.batch < 1) throw InputError("the batch must be at least 1", "EvaluationOptions::batch");
   if (options.height < 0 || options.width < 0 || (options.height == 0) != (options.width == 0)) {
     throw InputError("height and width must both be above 0, or both be 0 for those of the weights",
@@ -51,6 +55,16 @@ Scores evaluate(const Weights& weights, const std::string& data, const Evaluatio
   const RankDevice device = common_device(alone, [&] { return options.device.device; });
   WeightsEvaluation evaluation(
       report, [&](const auto&) { return weights.trained(); }, device, alone);
+  const auto& training = weights.training();
+  if (const auto tiles = training.find("tiles");
+      warns && tiles != training.end() && !evaluation.config().data.tiles) {
+    const std::string& text = tiles->second;  // "640,0.2"
+    const size_t comma = text.find(',');
+    log::warn(
+        "These weights were trained on tiles of larger pictures, and whole pictures are evaluated: the setting "
+        "data.tiles={{size: {}{}}} evaluates in such tiles.",
+        text.substr(0, comma), comma == std::string::npos ? "" : ", overlap: " + text.substr(comma + 1));
+  }
   const int64_t images = std::ssize(evaluation.dataset().images);
   int64_t done = 0;
   const auto metrics = evaluation.run(
@@ -58,6 +72,16 @@ Scores evaluate(const Weights& weights, const std::string& data, const Evaluatio
       alone);
   if (!metrics) throw InputError("the evaluation was stopped");
   return scores_of(*metrics);
+}
+
+}  // namespace
+
+Scores measure(const Weights& weights, const std::string& data, const EvaluationOptions& options) {
+  return measure(weights, data, options, false);
+}
+
+Scores evaluate(const Weights& weights, const std::string& data, const EvaluationOptions& options) {
+  return measure(weights, data, options, true);
 }
 
 }  // namespace brightnet

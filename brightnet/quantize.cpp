@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "brightnet/evaluate.h"
+#include "brightnet/scores.h"
 #include "core/enum_names.h"
 #include "core/json.h"
 #include "core/log.h"
@@ -35,10 +35,10 @@ class ApMeasurement {
     const bool quantized = !quantization.empty();
     EvaluationOptions how{.device = {.device = "cpu", .precision = quantized ? "int8" : "fp32"},
                           .settings = options_.settings};
-    if (!quantized) return evaluate(original_, options_.data, how).AP;
+    if (!quantized) return measure(original_, options_.data, how).AP;
     auto trained = std::make_shared<TrainedModel>(calibration_.quantized);
     trained->model.quantization = quantization;
-    const double ap = evaluate(Weights(std::move(trained)), options_.data, how).AP;
+    const double ap = measure(Weights(std::move(trained)), options_.data, how).AP;
     if (line_.due()) line_.show(fmt::format("measuring AP, {} networks done, the last AP {:.4f}", done_, ap));
     return ap;
   }

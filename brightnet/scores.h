@@ -8,4 +8,7 @@ namespace brightnet {
 
 Scores scores_of(const Metrics& metrics);
 
+/// evaluate() without what it warns of.
+Scores measure(const Weights& weights, const std::string& data, const EvaluationOptions& options);
+
 }  // namespace brightnet

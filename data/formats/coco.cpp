@@ -5,11 +5,9 @@
 // parsing, since they are nine tenths of the file, unless an annotation has nothing else: then its box is the
 // one around its polygons.
 //
-// data.train, data.val or data.test is the JSON file. Images are looked for below data.root, its folders
-// images, train/val/test, and train2017 for an instances_train2017.json (also below images), and beside the
-// JSON: the first folder that holds one of the first hundred is the folder of all. Where the JSON is not below data.root,
-// the same folders below its own (the one above annotations/) come first. Without data.classes the
-// names come from the train split's file for all splits.
+// data.train, data.val or data.test is the JSON file. Of the folders in which the images may lie (image_folders()) the
+// first that holds one of the first hundred is the folder of all. Without data.classes the names come from the train
+// split's file for all splits.
 #include <algorithm>
 #include <unordered_map>
 
@@ -20,6 +18,7 @@
 #include "data/formats/format.h"
 #include "data/formats/json_file.h"
 #include "data/formats/labels.h"
+#include "data/formats/layout.h"
 #include "data/formats/places.h"
 
 namespace brightnet {
@@ -45,17 +44,7 @@ struct Paths {
 
 // Finds the folder that the file names start from; a name may contain folders itself ("train2017/000000000009.jpg").
 fs::path find_image_folder(const std::vector<LabelledImage>& images, const Paths& paths) {
-  std::string subset = paths.json.stem().string();
-  if (const size_t underscore = subset.rfind('_'); underscore != std::string::npos)
-    subset.erase(0, underscore + 1);
-  const fs::path split = enum_name(paths.split);
-  std::vector<fs::path> candidates;
-  for (const fs::path& root : image_roots(paths.json, paths.root)) {
-    for (const fs::path& folder : {root / subset, root / "images" / subset, root / split,
-                                   root / "images" / split, root / "images", root})
-      candidates.push_back(folder);
-  }
-  candidates.push_back(paths.json.parent_path());
+  const std::vector<fs::path> candidates = image_folders(paths.json, paths.root, paths.split);
   constexpr size_t enough = 100;
   for (const auto& folder : candidates) {
     for (size_t i = 0; i < std::min(enough, images.size()); ++i) {

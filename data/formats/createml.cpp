@@ -12,6 +12,7 @@
 #include "data/formats/format.h"
 #include "data/formats/json_file.h"
 #include "data/formats/labels.h"
+#include "data/formats/layout.h"
 #include "data/formats/places.h"
 
 namespace brightnet {
@@ -43,6 +44,7 @@ std::optional<LabelledBox> createml_box(const ParsedJson& object, const std::str
 std::unique_ptr<LabelSource> open_createml(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path file = split_file(options, split, annotations_file);
   const ParsedJson document = read_json(file);
+  const std::vector<fs::path> folders = image_folders(file, options.root, split);
   if (!document.is_array())
     throw InputError("a list of images with their annotations was expected", file.string(),
                      "Check the data's format.");
@@ -63,7 +65,7 @@ std::unique_ptr<LabelSource> open_createml(const DataOptions& options, Split spl
       continue;
     }
     LabelledImage& image = images.emplace_back();
-    image.file = find_below(name, {file.parent_path(), options.root});
+    image.file = find_below(name, folders);
     for (const ParsedJson& object : objects) {
       if (auto box = createml_box(object, where, log)) image.boxes.push_back(std::move(*box));
     }

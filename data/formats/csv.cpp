@@ -7,7 +7,8 @@
 // in many languages; so have the lines then. An image with several objects has several lines; a line whose class and
 // corners are empty is an image without objects. A field in double quotes may hold commas ("" stands for ").
 //
-// data.train, data.val or data.test is the file; images lie beside it. Without data.classes the classes are
+// data.train, data.val or data.test is the file; images lie beside it, or in a folder of image_folders(): train_labels.csv
+// often lies above train/, or in annotations/ beside images/. Without data.classes the classes are
 // all names in train and val, sorted.
 #include <algorithm>
 #include <array>
@@ -91,14 +92,16 @@ class Table {
 /// The images of a table with their boxes.
 class TableReader {
  public:
-  TableReader(const fs::path& file, const Table& table, ProblemLog& log) {
-    for (const Table::Row& row : table.rows()) read_row(file.parent_path(), table, row, log);
+  /// The images of the table are in the first of the folders that has them.
+  TableReader(const Table& table, std::vector<fs::path> folders, ProblemLog& log)
+      : folders_(std::move(folders)) {
+    for (const Table::Row& row : table.rows()) read_row(table, row, log);
   }
 
   std::vector<LabelledImage> take() { return std::move(images_); }
 
  private:
-  void read_row(const fs::path& folder, const Table& table, const Table::Row& row, ProblemLog& log) {
+  void read_row(const Table& table, const Table::Row& row, ProblemLog& log) {
     const std::string& name = table.field(row, "filename");
     if (name.empty()) {
       log.add(Kind::malformed_label, row.where, "this line has no filename");
@@ -107,7 +110,7 @@ class TableReader {
     const auto [at, added] = by_name_.try_emplace(name, images_.size());
     if (added) {
       LabelledImage image;
-      image.file = find_below(name, {folder});
+      image.file = find_below(name, folders_);
       image.listed = name;
       if (table.has("width") && table.has("height")) {
         const auto side = [&](const char* column) {
@@ -148,6 +151,7 @@ class TableReader {
     return box;
   }
 
+  std::vector<fs::path> folders_;
   std::vector<LabelledImage> images_;
   std::unordered_map<std::string, size_t> by_name_;
 };
@@ -157,7 +161,8 @@ constexpr const char* table_file = "the file with the table";
 std::unique_ptr<LabelSource> open_csv(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path file = split_file(options, split, table_file);
   const Table table(file, log);
-  return std::make_unique<LabelsInMemory>(TableReader(file, table, log).take());
+  return std::make_unique<LabelsInMemory>(
+      TableReader(table, image_folders(file, options.root, split), log).take());
 }
 
 /// The lines of a split's table by image. The first column becomes `path`, of an image listed as `name`.
@@ -217,7 +222,10 @@ std::string recognize_csv(const fs::path& place, DataOptions& options) {
   }
   std::vector<std::string> files;
   for (const std::string& name : split_names(Split::train)) files.push_back(name + "/_annotations.csv");
-  files.insert(files.end(), {"train.csv", "train_labels.csv", "_annotations.csv"});
+  for (const char* folder : {"", "annotations/", "images/", "data/"}) {
+    for (const char* name : {"train.csv", "train_labels.csv"}) files.push_back(std::string(folder) + name);
+  }
+  files.emplace_back("_annotations.csv");
   for (const std::string& file : files) {
     if (!is_table(place / file)) continue;
     take_file(place, place / file, options);

@@ -16,6 +16,7 @@
 #include "data/formats/format.h"
 #include "data/formats/json_file.h"
 #include "data/formats/labels.h"
+#include "data/formats/layout.h"
 #include "data/formats/places.h"
 
 namespace brightnet {
@@ -75,16 +76,10 @@ std::optional<LabelledBox> parse_annotation(const ParsedJson& annotation,
 }
 
 std::unique_ptr<LabelSource> open_datumaro(const DataOptions& options, Split split, ProblemLog& log) {
-  const fs::path file = split_file(options, split, annotations_file), root = options.root;
+  const fs::path file = split_file(options, split, annotations_file);
   const ParsedJson document = read_json(file);
   const std::vector<std::string> own = labels_of(document, file);
-  const fs::path subset = file.stem();
-  std::vector<fs::path> folders;
-  for (const fs::path& place : image_roots(file, root)) {
-    for (const fs::path& folder : {place / "images" / subset, place / "images", place, place / subset})
-      folders.push_back(folder);
-  }
-  folders.push_back(file.parent_path());
+  const std::vector<fs::path> folders = image_folders(file, options.root, split);
   std::vector<LabelledImage> images;
   for (const ParsedJson& item : json_member(document, "items")) {
     const std::string where = fmt::format("{}: '{}'", file.string(), json_text(item, "id"));

@@ -164,13 +164,6 @@ bool has_key(const std::string& head, std::string_view key) {
   return head.find(fmt::format("\"{}\"", key)) != std::string::npos;
 }
 
-std::vector<fs::path> image_roots(const fs::path& json, const fs::path& root) {
-  const fs::path folder = fs::absolute(json).lexically_normal().parent_path();
-  const fs::path relative = folder.lexically_relative(fs::absolute(root).lexically_normal());
-  if (!relative.empty() && *relative.begin() != "..") return {root};
-  return {folder.filename() == "annotations" ? folder.parent_path() : folder, root};
-}
-
 namespace {
 
 /// The file of a folder's training images.

@@ -52,11 +52,6 @@ std::string json_head(const std::filesystem::path& file);
 /// Whether a head has a key.
 bool has_key(const std::string& head, std::string_view key);
 
-/// The folders that the images of a JSON file may be below, the likeliest first: data.root and, before it, the file's own
-/// folder (the one above annotations/) where this is elsewhere: data.root is then that of another split's images.
-std::vector<std::filesystem::path> image_roots(const std::filesystem::path& json,
-                                               const std::filesystem::path& root);
-
 /// Sets the splits to the file at `place`, or to the files of a folder that `is` accepts, and returns whether there is
 /// one for train: in annotations/, train/ or the folder itself the one named after train, if any after one of `words`
 /// too, or else the only one.

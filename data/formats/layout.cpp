@@ -46,6 +46,15 @@ std::set<std::string> stems_of_labels(const std::vector<fs::path>& places) {
   return stems;
 }
 
+/// data.root and, before it, the file's own folder (the one above annotations/) where this is elsewhere: data.root is then
+/// that of another split's images.
+std::vector<fs::path> image_roots(const fs::path& labels, const fs::path& root) {
+  const fs::path folder = fs::absolute(labels).lexically_normal().parent_path();
+  const fs::path relative = folder.lexically_relative(fs::absolute(root).lexically_normal());
+  if (!relative.empty() && *relative.begin() != "..") return {root};
+  return {folder.filename() == "annotations" ? folder.parent_path() : folder, root};
+}
+
 bool take_splits_of_layout(const fs::path& root, const std::string& layout, const SplitTests& tests,
                            DataOptions& options) {
   const size_t star = layout.find('*');
@@ -172,6 +181,27 @@ bool names_split(const std::string& text, Split split) {
   const auto& names = split_names(split);
   return std::any_of(names.begin(), names.end(),
                      [&](const std::string& name) { return text.find(name) != std::string::npos; });
+}
+
+std::vector<fs::path> image_folders(const fs::path& labels, const fs::path& root, Split split) {
+  const std::string stem = labels.stem().string();
+  std::vector<std::string> names = split_names(split);
+  names.insert(names.begin(), stem.substr(stem.rfind('_') + 1));
+  std::vector<fs::path> folders;
+  const auto add = [&](const fs::path& folder) {
+    std::error_code failed;
+    if (fs::is_directory(folder, failed)) folders.push_back(folder);
+  };
+  for (const fs::path& above : image_roots(labels, root)) {
+    for (const std::string& name : names) {
+      add(above / name);
+      add(above / "images" / name);
+    }
+    add(above / "images");
+    add(above);
+  }
+  for (const char* beside : {"images", "data", "."}) add((labels.parent_path() / beside).lexically_normal());
+  return folders;
 }
 
 fs::path of_other_split(const fs::path& train, Split split) {

@@ -52,6 +52,12 @@ struct SplitTests {
 bool take_splits(const std::filesystem::path& root, const std::vector<std::string>& layouts,
                  const SplitTests& tests, DataOptions& options);
 
+/// The folders in which a split's images may lie when one file has the labels of all of them, the likeliest first: below
+/// data.root (and before it the file's own folder, or the one above annotations/, where that is elsewhere) the folder that
+/// is named as the file ends ("instances_train2017.json") or as the split, images/, and what lies beside the file.
+std::vector<std::filesystem::path> image_folders(const std::filesystem::path& labels,
+                                                 const std::filesystem::path& root, Split split);
+
 /// The file of another split that goes with one of the train split: its last "train", in its name or that of its
 /// folder, replaced by the other split's name. Empty when there is none.
 std::filesystem::path of_other_split(const std::filesystem::path& train, Split split);

@@ -16,6 +16,7 @@
 #include "data/formats/format.h"
 #include "data/formats/json_file.h"
 #include "data/formats/labels.h"
+#include "data/formats/layout.h"
 #include "data/formats/places.h"
 
 namespace brightnet {
@@ -98,6 +99,7 @@ std::optional<LabelledBox> parse_region(const ParsedJson& region, const std::str
 std::unique_ptr<LabelSource> open_via(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path file = split_file(options, split, annotations_file);
   const ParsedJson document = read_json(file);
+  const std::vector<fs::path> folders = image_folders(file, options.root, split);
   const ParsedJson& of_project = json_member(document, "_via_img_metadata");
   std::vector<LabelledImage> images;
   for (const auto& [key, entry] : (of_project.is_null() ? document : of_project).items()) {
@@ -108,7 +110,7 @@ std::unique_ptr<LabelSource> open_via(const DataOptions& options, Split split, P
       continue;
     }
     LabelledImage& image = images.emplace_back();
-    image.file = find_below(name, {file.parent_path(), options.root, fs::path(options.root) / "images"});
+    image.file = find_below(name, folders);
     for (const ParsedJson& region : json_member(entry, "regions")) {  // a list, or in version 1 an object
       if (auto box = parse_region(region, where, log)) image.boxes.push_back(std::move(*box));
     }

@@ -6,6 +6,8 @@
 #include "brightnet/error.h"
 #include "brightnet/scores.h"
 #include "core/json.h"
+#include "formats/weights.h"
+#include "tests/logged.h"
 #include "tests/train/small_weights.h"
 
 namespace brightnet::testing {
@@ -93,6 +95,22 @@ TEST_F(EvaluateOf, IsThatOfTheCommandAtEachSizeSplitAndSetting) {
   EXPECT_NE(report("train", 96, 32)["detections"], ours.detections) << "the height comes first";
   EXPECT_LT(ours.detections, scores({.split = "train", .height = 32, .width = 96}).detections);
   EXPECT_EQ(scores({}).images, 4) << "the validation split";
+}
+
+TEST_F(EvaluateOf, WarnsOfWeightsOfTilesOnWholePictures) {
+  const auto said = [&](const std::vector<std::string>& settings) {
+    const Logged logged;
+    scores({.settings = settings});
+    return logged.text();
+  };
+  const std::string words = "the setting data.tiles={size: 32, overlap: 0.2} evaluates in such tiles";
+  EXPECT_EQ(said({}).find("tiles"), std::string::npos);
+  TrainedModel trained = load_trained_model(file_);
+  trained.training["tiles"] = "32,0.2";
+  save_weights(run_.folder() / "tiles.safetensors", trained);
+  weights_ = Weights::open(run_.folder() / "tiles.safetensors");
+  EXPECT_NE(said({}).find(words), std::string::npos) << said({});
+  EXPECT_EQ(said({"data.tiles={size: 32, overlap: 0.2}"}).find(words), std::string::npos);
 }
 
 TEST_F(EvaluateOf, RefusesWhatCannotBeMeant) {

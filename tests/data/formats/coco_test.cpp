@@ -90,6 +90,20 @@ TEST(Coco, ImagesAreFoundWhereDataSetsPutThem) {
   }
 }
 
+TEST(Coco, ImagesMayLieInAFolderBesideTheirFile) {
+  for (const char* images : {"train/images/", "train/data/", "train/"}) {
+    const DatasetFolder data;
+    data.text("train/annotations.json", coco_example().dump());
+    data.image(std::string(images) + "a.jpg");
+    data.image(std::string(images) + "b.jpg");
+    const RecognizedData known = recognize_data(data.root().string());
+    EXPECT_EQ(known.options.train, "train/annotations.json");
+    const Dataset dataset = read_dataset(known.options, Split::train);
+    EXPECT_EQ(dataset.images.size(), 2u) << images;
+    EXPECT_TRUE(dataset.problems.empty()) << summarize(dataset.problems);
+  }
+}
+
 TEST(Coco, AnAnnotationWithPolygonsOnlyHasTheBoxAroundThem) {
   const DatasetFolder data;
   Json json = coco_example();

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "data/formats/recognize.h"
 #include "tests/data/dataset_files.h"
 
 namespace brightnet {
@@ -80,6 +81,31 @@ TEST(Csv, BothSplitsNumberTheClassesAlike) {
   const DataOptions options = data.options("csv", "train/t.csv", {}, "valid/v.csv");
   EXPECT_EQ(read_dataset(options, Split::train).images.at(0).annotations.at(0).class_id, 1);
   EXPECT_EQ(read_dataset(options, Split::val).images.at(0).annotations.at(0).class_id, 0);
+}
+
+TEST(Csv, TablesAboveTheImagesOrInAFolderOfTheirOwnFindThem) {
+  for (const auto& [tables, images] : std::vector<std::pair<std::string, std::string>>{
+           {"", "*/"}, {"images/", "images/*/"}, {"annotations/", "images/"}, {"data/", "images/*/"}}) {
+    const DatasetFolder data;
+    for (const std::string split : {"train", "test"}) {
+      std::string image = images + "0.jpg";
+      if (const size_t star = image.find('*'); star != std::string::npos) image.replace(star, 1, split);
+      const int width = split == "train" ? 100 : 64;  // the images of both splits have the same name
+      if (images.find('*') == std::string::npos) image.insert(image.size() - 5, split);
+      data.image(image, width);
+      const std::string name = images.find('*') == std::string::npos ? split + "0.jpg" : "0.jpg";
+      data.text(tables + split + "_labels.csv",
+                header + name + ',' + std::to_string(width) + ",80,dog,10,20,30,40\n");
+    }
+    const DataOptions options = recognize_data(data.root().string()).options;
+    EXPECT_EQ(options.train, tables + "train_labels.csv");
+    EXPECT_EQ(options.test, tables + "test_labels.csv");
+    for (const Split split : {Split::train, Split::test}) {
+      const Dataset dataset = read_dataset(options, split);
+      EXPECT_EQ(dataset.images.size(), 1u) << tables;
+      EXPECT_TRUE(dataset.problems.empty()) << tables << ": " << summarize(dataset.problems);
+    }
+  }
 }
 
 TEST(Csv, WhatIsNoLabelNamesItsLine) {
