@@ -6,7 +6,9 @@
 
 #include <fmt/ranges.h>
 
+#include "core/error.h"
 #include "core/log.h"
+#include "train/run/run_lock.h"
 
 namespace brightnet {
 namespace {
@@ -14,6 +16,26 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds between_looks{20};
+
+/// What an interrupted trial has left is not a result. The trial of a search that was killed ends by itself, but not before
+/// its step, and then saves.
+void remove_remains(const fs::path& run, const std::stop_token& stop) {
+  constexpr std::chrono::milliseconds soon{500}, limit{120'000};
+  const RunFolder folder = RunFolder::at(run);
+  if (!wait_for_end_of_run(folder, soon, stop)) {
+    log::info("{}: a trial of the search that was interrupted still ends: waiting for it.", run.string());
+    if (!wait_for_end_of_run(folder, limit, stop) && !stop.stop_requested()) {
+      throw InputError("a trial of the search that was interrupted still runs", run.string(),
+                       "Stop its process, which state/lock names, and resume the search.");
+    }
+  }
+  std::error_code failed;
+  fs::remove_all(run, failed);
+  if (failed) {
+    throw InputError("what an interrupted trial has left cannot be removed: " + failed.message(),
+                     run.string(), "Remove it, and resume the search.");
+  }
+}
 
 }  // namespace
 
@@ -65,7 +87,7 @@ SearchEnd Search::run(const std::stop_token& stop, const std::function<void(cons
       }
       const int next = next_trial();
       if (!running && next < setup_.plan.trials && !stop.stop_requested())
-        running = std::make_unique<Running>(start(next, setup_.devices[job]));
+        running = std::make_unique<Running>(start(next, setup_.devices[job], stop));
       any |= running != nullptr;
     }
     if (stop.stop_requested()) {
@@ -92,15 +114,9 @@ int Search::next_trial() const {
   return number;
 }
 
-Search::Running Search::start(int number, const std::string& device) const {
+Search::Running Search::start(int number, const std::string& device, const std::stop_token& stop) const {
   Proposal proposal = propose(setup_.keys, setup_.configured, scored(trials_), setup_.plan.seed, number);
-  // What an interrupted trial has left is not a result.
-  std::error_code failed;
-  fs::remove_all(folder_.run(number), failed);
-  if (failed) {
-    throw InputError("what an interrupted trial has left cannot be removed: " + failed.message(),
-                     folder_.run(number).string(), "Remove it, and resume the search.");
-  }
+  remove_remains(folder_.run(number), stop);
   const auto changes = differing_values(setup_.keys, setup_.configured, proposal.values);
   const std::string from = proposal.parent < 0 ? "" : fmt::format("changed from trial {}: ", proposal.parent);
   log::info(

@@ -51,7 +51,7 @@ class Search {
   };
 
   int next_trial() const;
-  Running start(int number, const std::string& device) const;
+  Running start(int number, const std::string& device, const std::stop_token& stop) const;
   /// Records that the trial has ended with this exit code.
   const Trial& record(const Running& running, int exit_code);
   void refuse_bad_input(const Running& running, int exit_code, const std::string& failure) const;

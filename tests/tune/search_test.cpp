@@ -5,12 +5,14 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "core/files.h"
 #include "core/log.h"
+#include "train/run/run_lock.h"
 
 namespace brightnet {
 namespace {
@@ -160,6 +162,22 @@ TEST_F(SearchOf, SaysWhyItCannotRemoveAnInterruptedTrial) {
     EXPECT_NE(std::string(e.what()).find("interrupted trial"), std::string::npos) << e.what();
     EXPECT_NE(std::string(e.what()).find("trials/0000"), std::string::npos) << e.what();
   }
+}
+
+TEST_F(SearchOf, WaitsForATrialOfTheKilledSearchToEnd) {
+  const SearchFolder folder = open();
+  const RunFolder left = RunFolder::create(folder_ / "out/trials/0000");
+  std::optional<RunLock> held(std::in_place, left);
+  std::jthread ends([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    EXPECT_FALSE(fs::exists(folder_ / "order")) << "a trial began in a folder that another one writes";
+    write_atomically(left.path() / "late", "");
+    held.reset();
+  });
+  Search search(setup_, folder);
+  EXPECT_EQ(search.run({}, [](const Trial&) {}), SearchEnd::finished);
+  EXPECT_FALSE(fs::exists(left.path() / "late"));
+  EXPECT_EQ(search.trials().size(), 6u);
 }
 
 TEST_F(SearchOf, EndsWithTheErrorOfTheFirstTrial) {

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -16,6 +17,10 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
+
+fs::path lock_of(const RunFolder& folder) {
+  return folder.state().parent_path() / "lock";
+}
 
 std::string this_process() {
   char host[256] = "";
@@ -49,7 +54,7 @@ void remove_temporaries(const fs::path& folder) {
 
 }  // namespace
 
-RunLock::RunLock(const RunFolder& folder) : path_(fs::absolute(folder.state().parent_path() / "lock")) {
+RunLock::RunLock(const RunFolder& folder) : path_(fs::absolute(lock_of(folder))) {
   for (const auto& place : {folder.last().parent_path(), folder.state().parent_path()}) refuse_link(place);
   const fs::path& path = path_;
   file_ = open_no_link(path, O_RDWR | O_CREAT);
@@ -91,6 +96,20 @@ void RunLock::check() const {
       "run's now, so this run stops without writing into it",
       path_.parent_path().parent_path().string(),
       "Leave the folder of a run alone while it trains, or give each run its own --out.");
+}
+
+bool wait_for_end_of_run(const RunFolder& folder, std::chrono::milliseconds limit,
+                         const std::stop_token& stop) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    const int file = open_no_link(lock_of(folder), O_RDWR);
+    if (file < 0) return true;
+    const bool held = ::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    ::close(file);
+    if (!held) return true;
+    if (stop.stop_requested() || std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 RunLock::~RunLock() {

@@ -2,7 +2,9 @@
 // the process, even if it crashes; the file that remains has no meaning.
 #pragma once
 
+#include <chrono>
 #include <optional>
+#include <stop_token>
 
 #include "core/file_identity.h"
 #include "train/run/run_folder.h"
@@ -28,5 +30,10 @@ class RunLock {
   int file_ = -1;
   std::optional<FileIdentity> lock_, folder_;
 };
+
+/// Waits until no process holds the lock of a run, or `limit` is over. Returns whether it is free: a run that was never begun
+/// is, and so is one on a file system without locks.
+bool wait_for_end_of_run(const RunFolder& folder, std::chrono::milliseconds limit,
+                         const std::stop_token& stop);
 
 }  // namespace brightnet

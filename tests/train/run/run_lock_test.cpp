@@ -1,8 +1,11 @@
 #include "train/run/run_lock.h"
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <optional>
+#include <stop_token>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -48,6 +51,24 @@ TEST_F(RunLocks, HoldOffASecondProcessAndNameTheFirst) {
     EXPECT_NE(words.find(folder_->path().string()), std::string::npos) << words;
   }
   EXPECT_EQ(refusal(), "") << "it is free again";
+}
+
+TEST_F(RunLocks, CanBeWaitedForUntilTheirRunEnds) {
+  using std::chrono::milliseconds;
+  EXPECT_TRUE(wait_for_end_of_run(*folder_, milliseconds(0), {})) << "a run that never began";
+  std::optional<RunLock> lock(std::in_place, *folder_);
+  EXPECT_FALSE(wait_for_end_of_run(*folder_, milliseconds(50), {}));
+  std::jthread ends([&] {
+    std::this_thread::sleep_for(milliseconds(100));
+    lock.reset();
+  });
+  EXPECT_TRUE(wait_for_end_of_run(*folder_, milliseconds(60'000), {}));
+  ends.join();
+  lock.emplace(*folder_);
+  std::stop_source stopped;
+  stopped.request_stop();
+  EXPECT_FALSE(wait_for_end_of_run(*folder_, milliseconds(60'000), stopped.get_token()))
+      << "when asked to stop";
 }
 
 TEST_F(RunLocks, DoNotSurviveAProcessThatIsKilled) {
