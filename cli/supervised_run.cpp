@@ -140,7 +140,6 @@ int run_supervised(const TrainingOptions& options, int ranks, int restarts) {
     // A new run has its settings in its folder; what else one was resumed with is in the words alone.
     if (!folder.empty() && !options.resume) {
       words = {"train", "--resume", folder, "--device", options.device};
-      if (options.no_graph) words.emplace_back("--no-graph");
       resumed = {.resume = true, .folder = folder};
     } else if (!folder.empty() && options.folder.empty() && options.out.empty()) {
       // `--resume` alone takes the run that was saved last, which may be another by now.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -27,6 +29,20 @@ struct Failure {
   ExitCode code = ExitCode::input;
 };
 
+/// The file of the certificates to trust: the user's, or that of this system where libcurl was built for another one. Empty
+/// where libcurl's own is there.
+std::string certificates() {
+  if (const char* named = std::getenv("SSL_CERT_FILE"); named && *named) return named;
+  const char* built_in = curl_version_info(CURLVERSION_NOW)->cainfo;
+  std::error_code failed;
+  if (!built_in || std::filesystem::exists(built_in, failed)) return "";
+  for (const char* file : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+                           "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}) {
+    if (std::filesystem::exists(file, failed)) return file;
+  }
+  return "";
+}
+
 /// One request, from the end of what the file has.
 class Attempt {
  public:
@@ -49,6 +65,7 @@ class Attempt {
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     // From https never to what anybody on the way can change.
     set(CURLOPT_REDIR_PROTOCOLS_STR, address_.starts_with("https:") ? "https" : "http,https");
+    if (const std::string trusted = certificates(); !trusted.empty()) set(CURLOPT_CAINFO, trusted.c_str());
     set(CURLOPT_FOLLOWLOCATION, 1L);
     set(CURLOPT_MAXREDIRS, 10L);
     set(CURLOPT_USERAGENT, "brightnet");

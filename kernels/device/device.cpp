@@ -97,9 +97,19 @@ std::string device_of_rank(const std::string& device, int local_rank, int local_
         "all " + std::to_string(local_size) + " ranks of this machine would share '" + device + "'",
         "--device", "Write --device cuda: each rank takes a GPU of its own.");
   }
-  // With unusable GPUs `auto` stays on the CPU, as without ranks.
-  if (kind == DeviceKind::automatic && cuda::why_unusable(installation, std::min(local_rank, gpus - 1)))
-    return device;
+  if (kind == DeviceKind::automatic) {
+    const auto unusable = [&](int gpu) { return cuda::why_unusable(installation, gpu); };
+    int usable = 0;
+    for (int gpu = 0; gpu < std::min(local_size, gpus); ++gpu) usable += unusable(gpu) ? 0 : 1;
+    if (usable == 0) return device;  // all on the CPU, as without ranks
+    if (const auto problem = unusable(std::min(local_rank, gpus - 1))) {
+      throw DeviceError(
+          fmt::format("{}, and rank {} of this machine cannot share that of another rank", problem->what,
+                      local_rank),
+          "--device",
+          "Name the GPUs that work with CUDA_VISIBLE_DEVICES and start as many ranks, or use --device cpu");
+    }
+  }
   if (gpus == 1) return device;
   if (local_rank < gpus) return "cuda:" + std::to_string(local_rank);
   throw DeviceError(

@@ -26,8 +26,9 @@ DeviceName parse_device(const std::string& device);
 int automatic_gpu(const cuda::Installation& installation, Precision precision, std::string& remark);
 
 /// The device of one of several ranks of a machine: cuda, and auto if there are GPUs, become the rank's own
-/// GPU. Throws DeviceError when there are fewer GPUs than ranks, and InputError for cuda:N, which all ranks
-/// would share. A single visible GPU is used as it is: the launcher has assigned it.
+/// GPU. Throws DeviceError when there are fewer GPUs than ranks, or when `auto` finds the rank's own unusable and another
+/// one usable, and InputError for cuda:N, which all ranks would share. A single visible GPU is used as it is: the
+/// launcher has assigned it.
 std::string device_of_rank(const std::string& device, int local_rank, int local_size,
                            const cuda::Installation& installation);
 
