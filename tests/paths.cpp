@@ -18,6 +18,10 @@ std::filesystem::path rank_program() {
   return BRIGHTNET_RANK_PROGRAM;
 }
 
+std::filesystem::path unseen_window() {
+  return BRIGHTNET_UNSEEN_WINDOW;
+}
+
 std::string python() {
   const char* named = std::getenv("BRIGHTNET_PYTHON");
   return named && *named ? named : BRIGHTNET_TEST_PYTHON;

@@ -7,9 +7,10 @@
 
 namespace brightnet::testing {
 
-std::filesystem::path source_dir();    ///< the project's root; $BRIGHTNET_SOURCE_DIR overrides it
-std::filesystem::path program();       ///< the built `brightnet`
-std::filesystem::path rank_program();  ///< what tests/distributed starts as ranks
-std::string python();                  ///< the one in .deps, if there is one; $BRIGHTNET_PYTHON names another
+std::filesystem::path source_dir();     ///< the project's root; $BRIGHTNET_SOURCE_DIR overrides it
+std::filesystem::path program();        ///< the built `brightnet`
+std::filesystem::path rank_program();   ///< what tests/distributed starts as ranks
+std::filesystem::path unseen_window();  ///< what tests/end_to_end loads in place of OpenCV's windows
+std::string python();  ///< the one in .deps, if there is one; $BRIGHTNET_PYTHON names another
 
 }  // namespace brightnet::testing

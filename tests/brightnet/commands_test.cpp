@@ -14,6 +14,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "kernels/cpu/quantized_convolution.h"
+#include "tests/formats/download/http_server.h"
 #include "tests/logged.h"
 #include "tests/train/small_weights.h"
 
@@ -52,6 +53,16 @@ TEST_F(Commands, AnswerTheSameAsTablesAndAsJson) {
       << "no model needed";
   EXPECT_EQ(Json::parse(fit_anchors({.data = folder}).json)["anchors"].size(), 6u) << "yolov4-tiny's";
   EXPECT_EQ(Json::parse(describe_models().json)["models"].size(), named_models().size());
+}
+
+// Circles and squares are stretched with their pictures.
+TEST_F(Commands, AnchorsAreForAnInputOfTheHeightAndTheWidthThatAreGiven) {
+  const Json wide = Json::parse(fit_anchors(run(), 3, 32, 128).json)["anchors"],
+             high = Json::parse(fit_anchors(run(), 3, 128, 32).json)["anchors"];
+  ASSERT_EQ(wide.size(), 3u);
+  ASSERT_EQ(high.size(), 3u);
+  for (const Json& anchor : wide) EXPECT_GT(anchor[0], anchor[1]) << wide.dump();
+  for (const Json& anchor : high) EXPECT_LT(anchor[0], anchor[1]) << high.dump();
 }
 
 TEST_F(Commands, WriteWhatTheyAreAskedFor) {
@@ -165,6 +176,42 @@ TEST_F(Commands, ADetectionThatIsStoppedKeepsWhatItHas) {
   stop.request_stop();
   EXPECT_FALSE(detect_files(options, [&] { return stop.get_token(); }));
   EXPECT_EQ(Json::parse(read_file(options.json)).size(), 1u);
+}
+
+// A header that promises pictures, and none.
+TEST_F(Commands, AStreamThatGivesNoFrameTellsNobodyItsPassword) {
+  HttpServer camera;
+  camera.serve("/camera.y4m", {.body = "YUV4MPEG2 W64 H48 F25:1 Ip A1:1 C420jpeg\n"});
+  const std::string address = camera.address("/camera.y4m"), host = address.substr(address.find("://") + 3);
+  const Logged logged;
+  std::string said;
+  try {
+    detect_files({.weights = {.weights = write_small_weights(run_)},
+                  .source = "http://admin:secret@" + host,
+                  .device = "cpu",
+                  .json = (run_.folder() / "found.json").string()});
+  } catch (const InputError& error) {
+    said = error.what();
+  }
+  EXPECT_NE(said.find("none of the images could be read"), std::string::npos) << said;
+  EXPECT_NE(said.find(address), std::string::npos) << said;
+  EXPECT_EQ((said + logged.text()).find("secret"), std::string::npos) << said << logged.text();
+}
+
+TEST_F(Commands, ThatAnExportSuppressesByPlainIouIsSaidOfANetworkWithDiouNms) {
+  TrainedModel trained = load_trained_model(write_small_weights(run_));
+  const auto said = [&](NmsKind kind, const char* heads) {
+    for (LayerDescription& layer : trained.model.layers) {
+      if (auto* yolo = std::get_if<YoloAttributes>(&layer.attributes)) yolo->nms = kind;
+    }
+    const Logged logged;
+    export_onnx(Weights(std::make_shared<const TrainedModel>(trained)), run_.folder() / "a.onnx",
+                {.heads = heads});
+    return logged.text().find("The model uses DIoU-NMS") != std::string::npos;
+  };
+  EXPECT_TRUE(said(NmsKind::diou, "nms"));
+  EXPECT_FALSE(said(NmsKind::diou, "decoded"));
+  EXPECT_FALSE(said(NmsKind::greedy, "nms"));
 }
 
 TEST_F(Commands, QuantisationLooksAtWhatTrainingSaw) {

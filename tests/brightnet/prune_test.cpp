@@ -54,6 +54,13 @@ TEST_F(Prune, WritesTheModelAndWeightsThatNeedNothingElse) {
   EXPECT_EQ(answer["parameters_after"], after.layout.trainable_parameters());
   EXPECT_DOUBLE_EQ(answer["kept"].get<double>() * answer["flop_before"].get<double>(),
                    answer["flop_after"].get<double>());
+  const auto bytes_of = [](const TrainedModel& network) {
+    size_t numbers = 0;
+    for (const ParameterEntry& entry : network.layout.entries()) numbers += entry.count;
+    return 4 * numbers;
+  };
+  EXPECT_EQ(answer["bytes_before"], bytes_of(before));
+  EXPECT_EQ(answer["bytes_after"], bytes_of(after));
   ASSERT_EQ(answer["layers"].size(), 6u);
   EXPECT_EQ(answer["layers"][2]["name"], "fine");
   EXPECT_EQ(answer["layers"][2]["channels_before"], 32);
@@ -77,6 +84,27 @@ TEST_F(Prune, TakesTheGradientsOfTrainingImages) {
   EXPECT_EQ(Json::parse(prune(by_gradients).answer.json), taylor) << "the default with data";
   by_gradients.data.clear();
   EXPECT_EQ(Json::parse(prune(by_gradients).answer.json)["by"], "scale") << "the default without";
+}
+
+// Square pictures and a wide input: stretched to it they are others than in a letterbox.
+TEST_F(Prune, ShowsTheNetworkImagesAsItIsUsedWhateverTheDataSay) {
+  const auto kept = [&](bool of_weights, bool of_data) {
+    TrainedModel whole = load_trained_model(weights_);
+    whole.size = {32, 96};
+    whole.letterbox = of_weights;
+    save_weights(weights_, whole);
+    run_.write_config(std::string("augment: {mosaic: 0, letterbox: ") + (of_data ? "true}\n" : "false}\n"));
+    PruningOptions by_gradients = options();
+    by_gradients.by = "taylor";
+    by_gradients.data = run_.config().string();
+    by_gradients.multiple = 1;
+    by_gradients.replace = true;
+    return load_trained_model(prune(by_gradients).weights).values;
+  };
+  const std::vector<float> letterboxed = kept(true, true), stretched = kept(false, false);
+  EXPECT_NE(letterboxed, stretched) << "this test cannot tell them apart";
+  EXPECT_EQ(kept(true, false), letterboxed);
+  EXPECT_EQ(kept(false, true), stretched);
 }
 
 TEST_F(Prune, SaysHowNearItCame) {

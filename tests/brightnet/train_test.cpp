@@ -1,6 +1,7 @@
 #include "brightnet/train.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -28,6 +29,10 @@ class Noting : public RunObserver {
     last = report;
     if (report.iteration == stop_after) source.request_stop();
   }
+  void evaluated(const StepReport& report, const Scores& scores) override {
+    within_epochs.push_back(report);
+    EXPECT_EQ(scores.images, 4);
+  }
   void epoch(const StepReport&, const Scores* scores) override {
     ++epochs;
     if (scores) AP.push_back(scores->AP);
@@ -38,6 +43,7 @@ class Noting : public RunObserver {
   fs::path folder;
   std::vector<int64_t> steps;
   std::vector<double> AP;
+  std::vector<StepReport> within_epochs;
   StepReport last;
   int epochs = 0;
 };
@@ -103,6 +109,29 @@ TEST_F(TrainOf, TellsItsObserverEveryStepAndEpoch) {
   EXPECT_EQ(result.best->images, 4);
   EXPECT_TRUE(fs::exists(result.weights));
   EXPECT_TRUE(fs::exists(result.folder / "report.html"));
+}
+
+// As a run of a given time has them where its epochs are long. Each has a row in metrics.csv, at a part of an epoch.
+TEST_F(TrainOf, TellsItsObserverOfEvaluationsWithinAnEpoch) {
+  const SmallRun larger(400);
+  TrainingOptions timed = options();
+  timed.run.settings = SmallRun::short_run({"train.batch=1", "train.micro_batch=1", "train.epochs=100000",
+                                            "train.average=0", "train.minutes=0.02", "evaluate.every=auto"});
+  Noting seen;
+  const TrainingResult result = train(timed, {}, &seen);
+  EXPECT_EQ(result.outcome, TrainingOutcome::finished);
+  size_t rows = 0;
+  const std::vector<TextLine> lines = read_lines(result.folder / "metrics.csv");
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const double epoch = parse_number(lines[i].text.substr(0, lines[i].text.find(','))).value_or(0);
+    rows += epoch != std::floor(epoch);
+  }
+  EXPECT_GT(rows, 0u);
+  EXPECT_EQ(seen.within_epochs.size(), rows);
+  for (const StepReport& report : seen.within_epochs) {
+    EXPECT_GT(report.step, 0);
+    EXPECT_LT(report.step, report.steps);
+  }
 }
 
 TEST_F(TrainOf, StoppedAndResumedEndsInTheSameWeights) {

@@ -1,11 +1,14 @@
 #include "core/child_process.h"
 
+#include <cstdlib>
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -120,6 +123,34 @@ TEST_F(ChildProcess, HasAGroupOfItsOwnAndTheSignalMaskThatItIsGiven) {
   EXPECT_TRUE(said.starts_with(fmt::format("{0} (cat) R {1} {0} ", child, ::getpid())))
       << said;  // its group is the third
   EXPECT_NE(said.find("SigBlk:\t0000000000000200\n"), std::string::npos) << said;
+}
+
+// After a kill -9 of the program its trials and ranks do not go on.
+TEST_F(ChildProcess, EndsWithTheProgramThatStartedIt) {
+  int ends[2];  // what the child says; it is closed when all that have it have ended
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t program = ::fork();
+  if (program == 0) {
+    try {
+      sigset_t none;
+      sigemptyset(&none);
+      const std::string script = fmt::format("echo $$ >/proc/self/fd/{}; exec sleep 600", ends[1]);
+      start_process({"sh", "-c", script}, "--jobs", none, output_);
+      ::sleep(600);
+    } catch (const InputError&) {
+    }
+    ::_exit(1);
+  }
+  ::close(ends[1]);
+  char number[32] = {};
+  EXPECT_GT(::read(ends[0], number, sizeof number - 1), 0) << "it has started";
+  ::kill(program, SIGKILL);
+  EXPECT_EQ(::waitpid(program, nullptr, 0), program);
+  pollfd end{ends[0], POLLIN, 0};
+  const bool has_ended = ::poll(&end, 1, 10'000) == 1;
+  EXPECT_TRUE(has_ended);
+  if (const int child = std::atoi(number); !has_ended && child > 0) ::kill(child, SIGKILL);
+  ::close(ends[0]);
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "core/output_files.h"
 
 #include <fstream>
+#include <functional>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "brightnet/answer.h"
 #include "core/error.h"
@@ -73,6 +76,33 @@ TEST_F(OutputFiles, WhatIsNoEarlierAnswerIsNotReplaced) {
   EXPECT_THROW(check_answer_file("/dev/null", "--json", "{"), InputError);
   EXPECT_NO_THROW(check_answer_file("-", "--json", "{"));
   EXPECT_THROW(check_answer_file(folder_ / "answer.json/below", "--json", "{"), InputError);
+}
+
+// That there is no place for an answer must not turn out at the end of long work. Root may write to every folder, so
+// another user looks.
+TEST_F(OutputFiles, AFolderThatCannotBeWrittenToIsRefusedBeforeTheWork) {
+  constexpr int not_refused = 1, still_root = 2;
+  const auto code_of_looking = [](const std::function<void()>& look) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      constexpr uid_t nobody = 65534;
+      if (::geteuid() == 0 && ::setuid(nobody) != 0) ::_exit(still_root);
+      try {
+        look();
+      } catch (const InputError& e) {
+        if (std::string(e.what()).find("cannot be written to") != std::string::npos) ::_exit(0);
+      }
+      ::_exit(not_refused);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  const int of_folder = code_of_looking([] { check_folder("/proc", "--out"); });
+  if (of_folder == still_root) GTEST_SKIP() << "there is no other user";
+  EXPECT_EQ(of_folder, 0);
+  EXPECT_EQ(code_of_looking([] { check_folder("/proc/none/below", "--out"); }), 0);
+  EXPECT_EQ(code_of_looking([] { check_answer_file("/proc/none/answer.json", "--json", "{"); }), 0);
 }
 
 }  // namespace

@@ -194,6 +194,18 @@ TEST(CudaYoloLoss, PaddedChannelsChangeNothingAndHaveNoGradient) {
   }
 }
 
+TEST(CudaYoloLoss, ATruthThresholdCountsWhereNoneIsIgnored) {
+  Problem problem;
+  problem.head.ignore_threshold = 1;
+  problem.head.truth_threshold = 0.9f;
+  // The third anchor's prediction of row 1, column 3, lies on a truth whose centre is in the cell before.
+  problem.truths[0] = {{{2.9999f / 5, 1.5f / 4, 70 / 160.0f, 90 / 128.0f}, 1}};
+  const size_t near = problem.index(0, 1, 3, 1);
+  problem.predictions[near] = -9;
+  EXPECT_LT(run_on_gpu(problem, DType::f32, 1).gradient[near + 4], 0) << "it is an object's";
+  expect_equal_to_cpu(problem, DType::f32);
+}
+
 TEST(CudaYoloLoss, LetsTheGradientOverflowWhereItsTypeEnds) {
   Problem problem(1, 3, 3);
   problem.predictions[problem.index(0, 1, 1, 0, 4)] = 5;

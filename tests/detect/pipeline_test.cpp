@@ -105,6 +105,43 @@ TEST_F(PipelineTest, FindsInMemoryWhatItFindsInFiles) {
   }
 }
 
+// A batch's time is that of all of its images together.
+TEST_F(PipelineTest, ItsImagesHaveTheirShareOfTheTime) {
+  const auto inference = network();
+  for (const int tile : {0, 64}) {
+    options_.tiles.size = tile;
+    const auto files = open_source(folder_.string());
+    Pipeline pipeline(inference->engine(), inference->fit(), options_);
+    std::vector<double> seconds;
+    EXPECT_TRUE(pipeline.run(*files, [&](const FoundObjects& found) {
+      seconds.push_back(found.seconds);
+      return true;
+    }));
+    ASSERT_EQ(seconds.size(), 3u);
+    double all = 0;
+    for (const double of_image : seconds) {
+      EXPECT_GT(of_image, 0);
+      all += of_image;
+    }
+    EXPECT_LE(all, 1.0001 * (pipeline.times().network + pipeline.times().nms)) << tile;
+    if (tile == 0) {
+      EXPECT_EQ(seconds[0], seconds[1]) << "in the same batch";
+    }
+  }
+}
+
+TEST_F(PipelineTest, InTilesTheUncutBoxesAreThoseOfTheWholeImage) {
+  const auto inference = network();
+  options_.tiles.size = 64;
+  Pipeline pipeline(inference->engine(), inference->fit(), options_);
+  const auto files = open_source(folder_.string());
+  EXPECT_TRUE(pipeline.run(*files, [&](const FoundObjects& found) {
+    EXPECT_FALSE(found.boxes.empty());
+    EXPECT_TRUE(same({found.uncut}, {found.boxes}));
+    return true;
+  }));
+}
+
 TEST_F(PipelineTest, LooksAgainAndAgainWithoutRememberingAnything) {
   const auto inference = network();
   options_.tiles.size = 64;
@@ -305,6 +342,26 @@ TEST_F(PipelineTest, AnEvaluationEndsWithAnErrorWhereAnImageCannotBeRead) {
     EXPECT_THROW(detect_images(inference->engine(), dataset, inference->fit(), options_, {}, sink),
                  InputError);
     EXPECT_EQ(seen, 1);
+  }
+}
+
+TEST_F(PipelineTest, AnExportedNetworkSuppressesAsItsWeightsDo) {
+  const fs::path file = run_.folder() / "suppressing.onnx";
+  for (const auto& [kind, method] :
+       {std::pair(NmsKind::greedy, NmsMethod::greedy), {NmsKind::diou, NmsMethod::diou}}) {
+    TrainedModel trained = load_trained_model(weights_);
+    for (LayerDescription& layer : trained.model.layers) {
+      auto* yolo = std::get_if<YoloAttributes>(&layer.attributes);
+      if (!yolo) continue;
+      yolo->nms = kind;
+      yolo->nms_beta = 0.875f;
+    }
+    export_onnx(trained, {}, file);
+    const NmsOptions nms = for_model({.kind = NmsMethod::model}, OnnxEngine(file).description().model);
+    EXPECT_EQ(nms.kind, method);
+    if (method == NmsMethod::diou) {
+      EXPECT_EQ(nms.beta, 0.875f);
+    }
   }
 }
 

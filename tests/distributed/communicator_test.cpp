@@ -169,6 +169,12 @@ TEST_F(Ranks, DoNotWaitForEver) {
       << result.err;
 }
 
+TEST_F(Ranks, DoNotCountTheTimeInWhichTheyWereStoppedThemselvesAsWaiting) {
+  const ProgramResult result = play("suspended", 2);
+  EXPECT_EQ(result.code, 0) << result.err;
+  for (const int rank : {0, 1}) EXPECT_EQ(answer("suspended", rank), "went on");
+}
+
 TEST_F(Ranks, ADeviceThatCannotBeEndedDoesNotKeepTheRanksAlive) {
   const auto begin = std::chrono::steady_clock::now();
   const ProgramResult result = play("device_hangs", 2);

@@ -1,11 +1,13 @@
 // One rank of a test: rank_program SCENARIO FOLDER. The test compares its results, FOLDER/SCENARIO.RANK.
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <fstream>
 #include <map>
 #include <thread>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/child_process.h"
 #include "core/files.h"
@@ -233,13 +235,30 @@ Answer choosing(Communicator& ranks, const fs::path&) {
   return "went on";
 }
 
+/// Rank 0 is stopped for longer than the time limit while it waits for rank 1, which comes soon afterwards.
+Answer suspended(Communicator& ranks, const fs::path&) {
+  using std::chrono::milliseconds;
+  ranks.set_time_limit(3);
+  const auto processes = ranks.all_gather(std::to_string(::getpid()));
+  if (ranks.rank() == 1) {
+    const pid_t waiting = std::stoi(processes[0]);
+    std::this_thread::sleep_for(milliseconds(300));  // until it waits
+    ::kill(waiting, SIGSTOP);
+    std::this_thread::sleep_for(milliseconds(3500));
+    ::kill(waiting, SIGCONT);
+    std::this_thread::sleep_for(milliseconds(600));  // in which it looks at its clock
+  }
+  ranks.barrier();
+  return "went on";
+}
+
 int play(Communicator& ranks, const std::string& scenario, const fs::path& folder) {
   static const std::map<std::string, Answer (*)(Communicator&, const fs::path&)> scenarios{
-      {"collectives", collectives}, {"bits", bits},         {"overlapped", overlapped},
-      {"afterwards", afterwards},   {"samples", samples},   {"unprepared", unprepared},
-      {"different", different},     {"thrown", thrown},     {"everybody", everybody},
-      {"absent", absent},           {"choosing", choosing}, {"device_hangs", device_hangs},
-      {"in_backward", in_backward}};
+      {"collectives", collectives}, {"bits", bits},          {"overlapped", overlapped},
+      {"afterwards", afterwards},   {"samples", samples},    {"unprepared", unprepared},
+      {"different", different},     {"thrown", thrown},      {"everybody", everybody},
+      {"absent", absent},           {"choosing", choosing},  {"device_hangs", device_hangs},
+      {"in_backward", in_backward}, {"suspended", suspended}};
   const Answer answer = scenarios.at(scenario)(ranks, folder);
   write_atomically(folder / (scenario + '.' + std::to_string(ranks.rank())), answer);
   return 0;

@@ -84,6 +84,44 @@ TEST_F(Download, IsContinuedAfterASignal) {
   EXPECT_EQ(fs::file_size(kept("yolov4-tiny.conv.29")), body.size());
 }
 
+// What anybody on the way could change. The certificate is trusted in a namespace of the program's own.
+TEST_F(Download, TrustsTheNamedCertificatesAndIsNeverRedirectedFromHttpsToHttp) {
+  const fs::path certificate = folder_ / "certificate.pem", key = folder_ / "key.pem";
+  const fs::path pages = folder_ / "pages";
+  fs::create_directories(pages / "files");
+  const auto made =
+      Program("openssl",
+              {"req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days",
+               "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"},
+              folder_)
+          .wait();
+  if (made.code != 0) GTEST_SKIP() << "there is no openssl: " << made.err;
+  server_.serve("/plain", {.body = std::string(24251276, '\0')});
+  write_atomically(pages / "files/yolov4-tiny.weights",
+                   "HTTP/1.1 302 Found\r\nLocation: " + server_.address("/plain") +
+                       "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  const Program secure("openssl", {"s_server", "-accept", "0", "-cert", certificate, "-key", key, "-HTTP"},
+                       pages);
+  std::string port;
+  for (int i = 0; i < 500 && port.empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const std::string said = fs::exists(pages / "stdout.txt") ? read_file(pages / "stdout.txt") : "";
+    const size_t at = said.find("ACCEPT "), end = said.find('\n', at);
+    if (at == std::string::npos || end == std::string::npos) continue;
+    port = said.substr(said.rfind(':', end) + 1, end - said.rfind(':', end) - 1);
+  }
+  const std::vector<std::string> words{"download", "yolov4-tiny", "--mirror",
+                                       "https://localhost:" + port + "/files"};
+  expect(run(words), 2, {"certificate", "SSL_CERT_FILE"});
+  std::vector<std::string> trusting{"SSL_CERT_FILE=" + certificate.string(), program().string()};
+  trusting.insert(trusting.end(), words.begin(), words.end());
+  const ProgramResult result = Program("env", trusting, folder_).wait();
+  secure.signal(SIGTERM);
+  secure.wait();
+  expect(result, 2, {"Protocol \"http\""});
+  EXPECT_TRUE(server_.requests().empty());
+}
+
 /// With the real network, where it lies beside the project.
 class DownloadedNetwork : public Download {
  protected:
@@ -109,6 +147,16 @@ TEST_F(DownloadedNetwork, DetectsByItsNameAndIsFetchedOnce) {
   EXPECT_EQ(server_.requests().size(), 3u);
   EXPECT_EQ(run(words).out, first.out);
   EXPECT_EQ(server_.requests().size(), 3u);
+  // Names of the user's own are taken in place of the published ones.
+  std::string names = read_file(pretrained_ / "coco.names");
+  names.replace(names.find("\ndog\n"), 5, "\nhound\n");
+  write_atomically(folder_ / "my.names", names);
+  std::vector<std::string> named = words;
+  named.insert(named.end(), {"--names", "my.names"});
+  const ProgramResult own = run(named);
+  EXPECT_EQ(own.code, 0) << own.err;
+  EXPECT_NE(own.out.find("\"hound\""), std::string::npos) << own.out;
+  EXPECT_EQ(own.out.find("\"dog\""), std::string::npos) << own.out;
 }
 
 TEST_F(DownloadedNetwork, IsTrainedFromByItsName) {

@@ -4,6 +4,7 @@
 
 #include "core/json.h"
 #include "tests/end_to_end/runs.h"
+#include "tests/train/small_weights.h"
 
 namespace brightnet::testing {
 namespace {
@@ -87,6 +88,17 @@ TEST_F(Streams, StandardOutputIsJsonAloneWhereItIsAskedFor) {
     EXPECT_EQ(result.code, 0) << result.err;
     EXPECT_FALSE(Json::parse(result.out, nullptr, false).is_discarded()) << all[0] << result.out;
     EXPECT_NE(result.err, "") << all[0] << ": what it has written is still said";
+  }
+}
+
+TEST_F(Streams, EachKindOfJsonHasStandardOutputForItself) {
+  write_small_weights(run_);
+  for (const char* option : {"--json", "--coco-json", "--darknet-json"}) {
+    const ProgramResult result = run({"detect", "--weights", "weights.safetensors", "--source",
+                                      "data/images/val", "--device", "cpu", option, "-"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_TRUE(Json::accept(result.out)) << option << ": " << result.out;
+    EXPECT_NE(result.err.find("in 4 images"), std::string::npos) << option << ": " << result.err;
   }
 }
 

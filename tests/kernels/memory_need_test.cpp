@@ -46,5 +46,12 @@ TEST(MemoryNeed, AGpuHasItsOwnAndEachProcessAGpu) {
   EXPECT_FALSE(fits({100, most}, gpu));
 }
 
+TEST(MemoryNeed, OnGpusProcessesShareTheHosts) {
+  const SmallDevice gpu(100, true);
+  const size_t quarter = free_memory_of_host().bytes / 4;
+  EXPECT_TRUE(fits({100, quarter}, gpu));
+  EXPECT_FALSE(fits({100, quarter}, gpu, 8));
+}
+
 }  // namespace
 }  // namespace brightnet

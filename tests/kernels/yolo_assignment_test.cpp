@@ -74,6 +74,17 @@ Truth truth_at(float column, float row) {
   return {{column / 5, row / 4, 70 / 160.0f, 90 / 128.0f}, 1};
 }
 
+TEST(YoloAssignment, OfEqualAnchorsTheFirstTakesATruth) {
+  Problem problem;
+  problem.truths[0] = {truth_at(2.3f, 1.6f)};
+  problem.head.anchors[1] = problem.head.anchors[2];
+  problem.run();
+  EXPECT_EQ(problem.assigned(), (Places{{0, 1, 2, 0}}));
+  problem.head.anchors[0] = problem.head.anchors[2];
+  problem.run();
+  EXPECT_TRUE(problem.assigned().empty()) << "the first is another head's";
+}
+
 TEST(YoloAssignment, NeighboursTakeTheCellsOnTheSidesOfTheCentre) {
   Problem problem;
   problem.head.assignment = AssignmentKind::neighbours;
@@ -142,6 +153,22 @@ TEST(YoloAssignment, SimotaTakesAsManyPredictionsAsTheirIousSumTo) {
   EXPECT_EQ(problem.assigned(), (Places{{0, 1, 2, 1}})) << "0.99 + 0.92 + 0.05";
 }
 
+TEST(YoloAssignment, SimotaTakesTheMostConfidentOfPredictionsThatAllMissTheTruth) {
+  Problem problem;
+  problem.head.assignment = AssignmentKind::simota;
+  problem.head.anchor_ratio = 1.5f;
+  problem.head.anchors[2] = {4, 4};
+  // Cells are 32 pixels wide: no box of 4 x 4 pixels in the middle of one reaches the truth.
+  problem.truths[0] = {{{2.3f / 5, 1.6f / 4, 4 / 160.0f, 4 / 128.0f}, 1}};
+  for (const auto& [row, column] : {std::pair(2, 2), {1, 1}, {1, 2}}) {  // below, left of it, its own
+    const size_t objectness = problem.index(0, row, column, 1, 4);
+    problem.predictions[objectness] = 3;
+    problem.run();
+    EXPECT_EQ(problem.assigned(), (Places{{0, row, column, 1}}));
+    problem.predictions[objectness] = 0;
+  }
+}
+
 TEST(YoloAssignment, CentresOnTheFarBorderBelongToTheLastCell) {
   Problem problem;
   problem.truths[0] = {{{1.0f, 1.0f, 0.45f, 0.7f}, 0}, {{0.0f, 0.0f, 0.45f, 0.7f}, 0}};
@@ -201,6 +228,9 @@ TEST(YoloAssignment, ATruthThresholdPushesNearPredictionsToObject) {
   problem.run();
   EXPECT_EQ(problem.gradient[problem.index(0, 1, 3, 1, 4)], -0.5f);
   EXPECT_EQ(problem.loss.assigned, 1) << "objectness only: it has no box and class of its own";
+  problem.head.ignore_threshold = 1.0f;
+  problem.run();
+  EXPECT_EQ(problem.gradient[problem.index(0, 1, 3, 1, 4)], -0.5f) << "it counts by itself";
 }
 
 TEST(YoloAssignment, TruthsOfOneImageDoNotTouchAnother) {

@@ -193,7 +193,10 @@ TEST(BoxDecoding, DerivativesEqualFiniteDifferences) {
     EXPECT_NEAR(size_derivative(logit, w, new_coords), by_size, 1e-5 * (1 + std::fabs(by_size)));
     EXPECT_NEAR(center_derivative(logit, 13.0f, 1.2f), by_center, 1e-6);
   }
-  EXPECT_EQ(size_derivative(size_logit_limit + 1, 1.0f, false), 0);
+  for (const bool new_coords : {false, true}) {
+    EXPECT_EQ(size_derivative(size_logit_limit + 1, 1.0f, new_coords), 0);
+    EXPECT_EQ(size_derivative(-size_logit_limit - 1, 1.0f, new_coords), 0);
+  }
   EXPECT_EQ(decode_size(1e4f, 1.0f, false), decode_size(size_logit_limit, 1.0f, false));
 }
 

@@ -76,6 +76,8 @@ TEST(Distillation, RefusesATeacherOfOtherHeadsOrClassesNamingBoth) {
   expect_refused(teacher, student,
                  {"'master' predicts at strides of 4, 8, 2", "'pupil' predicts at strides of 2, 4"});
   expect_refused(student, model_of(teacher_yaml, 2), {"'master' has 2 classes", "'pupil'", "3 and 3"});
+  expect_refused(student, model_of(std::string("input: {size: 64, channels: 1}") + teacher_yaml, 3),
+                 {"'master' has 3 classes and 1 channels", "'pupil'", "3 and 3"});
 }
 
 /// Sees the outputs of layers as they are computed.
@@ -110,6 +112,56 @@ TEST(Distillation, TheTeachersFeaturesStayUntilTheyAreRead) {
               seen.outputs[static_cast<size_t>(layer)])
         << layer;
   }
+}
+
+// An anchor's width is a fraction of the input's width, and its height of the height.
+TEST(Distillation, BoxesOfARectangularInputHaveItsSides) {
+  const auto backend = make_cpu_backend();
+  const Distillation pair = make_distillation(model_of(student_yaml, 3), model_of(teacher_yaml, 3), 1, 0);
+  const ParameterLayout layout(pair.teacher);
+  std::vector<float> values = initial_parameters(pair.teacher, layout, 5);
+  for (const ParameterEntry& entry : layout.entries()) {  // it sees objects
+    if (entry.kind == ParameterKind::bias)
+      std::fill_n(values.begin() + static_cast<long>(entry.offset), entry.count, 0.2f);
+  }
+  const Parameters parameters{.layout = &layout, .values = values.data()};
+  NetworkSetup setup{.model = &pair.teacher, .backend = backend.get(), .parameters = &parameters};
+  setup.height = 16;
+  setup.width = 48;
+  setup.mode = Mode::infer;
+  Network teacher(setup);
+  const DeviceBuffer arena(*backend, teacher.memory().arena());
+  teacher.bind(arena.data());
+  const std::vector<uint8_t> pixels(size_t{16} * 48 * 3, 77);
+  teacher.set_pixels(pixels.data());
+  teacher.infer();
+  DistillationLoss loss(pair, teacher, *backend);
+  const DeviceBuffer workspace(*backend, loss.workspace_bytes());
+  loss.bind(workspace.data());
+
+  YoloHead own = std::get<YoloAttributes>(pair.student.layers[5].attributes).head,
+           other = std::get<YoloAttributes>(pair.teacher.layers[3].attributes).head;
+  for (YoloHead* const head : {&own, &other}) {
+    head->input_width = 48;
+    head->input_height = 16;
+  }
+  Shape shape = teacher.output_shape(3);
+  shape.c = own.channels();
+  Random random(8, Purpose::test);
+  std::vector<float> predictions(shape.count()), gradient(shape.count()), expected(shape.count());
+  for (float& prediction : predictions) prediction = random.normal();
+  const Tensor student{predictions.data(), shape, DType::f32};
+  LossTotals totals, expected_totals;
+  loss.loss(5, student, {gradient.data(), shape, DType::f32}, {}, &totals);
+  backend->distill_predictions(pair_heads(own, other), {.student = student,
+                                                        .teacher = teacher.output(3),
+                                                        .gradient = {expected.data(), shape, DType::f32},
+                                                        .scale = {},
+                                                        .totals = &expected_totals,
+                                                        .workspace = workspace.data()});
+  EXPECT_GT(totals.distillation, 0);
+  EXPECT_EQ(totals.distillation, expected_totals.distillation);
+  EXPECT_EQ(gradient, expected);
 }
 
 /// A student, its teacher, and what it loses against it and the ground truth.

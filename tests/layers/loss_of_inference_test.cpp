@@ -42,10 +42,11 @@ struct Input {
   std::vector<std::vector<Truth>> truths;
 };
 
-/// Of the predictions that the network made, in double.
-reference::Sums expected_loss(const Network& network, const Model& model, const Input& input) {
+/// Of the predictions that the network made, in double, over the heads from layer `first` on.
+reference::Sums expected_loss(const Network& network, const Model& model, const Input& input,
+                              size_t first = 0) {
   reference::Sums sum;
-  for (size_t i = 0; i < model.layers.size(); ++i) {
+  for (size_t i = first; i < model.layers.size(); ++i) {
     const auto* yolo = std::get_if<YoloAttributes>(&model.layers[i].attributes);
     if (!yolo) continue;
     YoloHead head = yolo->head;
@@ -89,6 +90,22 @@ TEST(LossOfInference, IsTheLossOfTheImagesThatHaveGroundTruth) {
       for (size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i].size(), before[i].size());
     }
   }
+}
+
+TEST(LossOfInference, IsOfTheHeadsThatTrain) {
+  const auto backend = make_cpu_backend();
+  Model model = model_of(two_heads, 3);
+  for (size_t i = 0; i < 4; ++i) model.layers[i].rate = 0;  // the first head, and all before it
+  BoundNetwork bound(*backend, model, batch, side, Precision::fp32, Mode::infer, false, true);
+  const Input input(batch);
+  bound.network().set_pixels(input.pixels.data());
+  bound.network().infer();
+  YoloLoss loss;
+  for (const YoloLoss& of_image : bound.network().loss(input.truths)) loss += of_image;
+  const reference::Sums expected = expected_loss(bound.network(), bound.model(), input, 4);
+  EXPECT_NEAR(loss.box, expected.box, 1e-4 * expected.box);
+  EXPECT_NEAR(loss.objectness, expected.objectness, 1e-4 * expected.objectness);
+  EXPECT_NEAR(loss.classes, expected.classes, 1e-4 * expected.classes);
 }
 
 TEST(LossOfInference, TakesMemoryOnlyWhereItIsWanted) {

@@ -122,6 +122,61 @@ layers:
   }
 }
 
+// docs/deploy.md names the measures: of the weights 3, 4, 0 and 0, 0, -15 of two filters.
+TEST(Pruning, AFilterCountsByItsMeasureAsAShareOfItsLayer) {
+  const Model model = model_of(R"(
+name: two
+head: {anchors: [[10, 12]]}
+layers:
+  - conv: {name: a, filters: 2, size: 1}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0]}
+)",
+                               2);
+  const ParameterLayout layout(model);
+  std::vector<float> values(layout.floats());
+  const auto set = [&](const std::string& name, const std::vector<float>& numbers) {
+    const ParameterEntry& entry = *layout.find(name);
+    ASSERT_EQ(entry.count, numbers.size());
+    std::copy(numbers.begin(), numbers.end(), values.begin() + static_cast<ptrdiff_t>(entry.offset));
+  };
+  set("a.weight", {3, 4, 0, 0, 0, -15});
+  set("a.scale", {-1, 4});
+  const auto shares = [&](FilterImportance by) { return filter_importances(model, layout, values, by)[0]; };
+  EXPECT_EQ(shares(FilterImportance::norm), (std::vector<double>{5.0 / 20, 15.0 / 20}));
+  EXPECT_EQ(shares(FilterImportance::scale), (std::vector<double>{1.0 / 5, 4.0 / 5}));
+  EXPECT_EQ(shares(FilterImportance::taylor), (std::vector<double>{7.0 / 22, 15.0 / 22}));
+}
+
+// Two layers that cost the same, of which each step takes 8 channels. The third: of `a` are left 0.75, of which 0.18 are
+// more than 0.2 of the whole of `b`.
+TEST(Pruning, ALayerWhoseUnimportantChannelsAreGoneIsSpared) {
+  const Model model = model_of(R"(
+name: two
+head: {anchors: [[10, 12]]}
+layers:
+  - conv: {name: a, filters: 32, size: 3}
+  - conv: {name: b, from: input, filters: 32, size: 3}
+  - concat: {from: [a, b]}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0]}
+)",
+                               2);
+  const CoupledChannels coupled = couple_channels(model);
+  std::vector<std::vector<double>> importances(model.layers.size());
+  for (const double eighth : {0.1, 0.15, 0.18, 0.57})
+    importances[0].insert(importances[0].end(), 8, eighth / 8);
+  for (const double eighth : {0.2, 0.2, 0.2, 0.4}) importances[1].insert(importances[1].end(), 8, eighth / 8);
+  const auto left = [&](double keep) {
+    const Model pruned =
+        without_channels(model, coupled, choose_removed(model, coupled, importances, {.keep = keep}));
+    return std::pair(pruned.layers[0].channels, pruned.layers[1].channels);
+  };
+  EXPECT_EQ(left(0.88), std::pair(24, 32));
+  EXPECT_EQ(left(0.755), std::pair(16, 32));
+  EXPECT_EQ(left(0.63), std::pair(16, 24));
+}
+
 // By scale nothing is known of convolutions without batch-norm, and what belongs to them alone stays.
 TEST(Pruning, WithoutBatchNormThereIsNoScale) {
   const Model model = model_of(R"(

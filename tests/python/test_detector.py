@@ -97,6 +97,11 @@ def test_arrays_pillow_and_bgr_are_the_same_image(detector, image):
     grey = Image.open(image).convert("L")
     same(detector(grey), detector(np.asarray(grey)))
     same(detector(Image.open(image).convert("RGBA")), by_path)
+    # Pillow's images, and files, are never BGR.
+    some = detector([Image.open(image), np.ascontiguousarray(pixels[..., ::-1]), image], bgr=True)
+    for found in some:
+        same(found, by_path)
+        np.testing.assert_array_equal(found.image, pixels)
 
 
 def test_pillows_transparent_and_deep_images_are_not_mistaken(detector, image, tmp_path):

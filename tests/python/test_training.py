@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -210,6 +211,18 @@ def test_the_progress_line_is_rewritten_and_gives_way_to_messages(data, tmp_path
     monkeypatch.setattr(sys, "stderr", silent)
     brightnet.train(data=data, out=tmp_path / "run", progress=False, **SHORT)
     assert silent.getvalue() == ""
+
+
+def test_the_speed_of_a_resumed_run_is_that_of_its_own_steps(monkeypatch):
+    terminal, now = io.StringIO(), 10.0
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(_log, "time", types.SimpleNamespace(monotonic=lambda: now))
+    step = {"epoch": 3, "epochs": 50, "steps": 60, "loss": 4.3, "seconds_left": -1}
+    with _log.ProgressLine(True) as line:
+        line.step({**step, "step": 25, "iteration": 9025})
+        now = 14.0
+        line.step({**step, "step": 35, "iteration": 9035})
+    assert terminal.getvalue().rstrip().endswith("  2.5 steps/s"), terminal.getvalue()
 
 
 def test_a_run_goes_on_without_its_terminal(data, tmp_path, monkeypatch):

@@ -181,17 +181,20 @@ TEST_F(SearchOf, WaitsForATrialOfTheKilledSearchToEnd) {
 }
 
 TEST_F(SearchOf, EndsWithTheErrorOfTheFirstTrial) {
-  be_brightnet("0000) echo 'run.yaml:3: there is no key x.'; exit 2;;");
-  const SearchFolder folder = open();
-  Search search(setup_, folder);
-  try {
-    search.run({}, [](const Trial&) {});
-    FAIL() << "the first trial was refused";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::input);
-    EXPECT_NE(std::string(e.what()).find("run.yaml:3: there is no key x."), std::string::npos) << e.what();
+  for (const ExitCode code : {ExitCode::input, ExitCode::device}) {
+    const int number = static_cast<int>(code);
+    be_brightnet("0000) echo 'run.yaml:3: there is no key x.'; exit " + std::to_string(number) + ";;");
+    const SearchFolder folder = open();
+    Search search(setup_, folder);
+    try {
+      search.run({}, [](const Trial&) {});
+      ADD_FAILURE() << "the first trial ended with " << number;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), code);
+      EXPECT_NE(std::string(e.what()).find("run.yaml:3: there is no key x."), std::string::npos) << e.what();
+    }
+    EXPECT_FALSE(fs::exists(folder.table()));
   }
-  EXPECT_FALSE(fs::exists(folder.table()));
 }
 
 TEST_F(SearchOf, StopsItsTrialsWhenAskedToAndRunsThemAgain) {

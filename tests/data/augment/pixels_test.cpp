@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -165,6 +166,17 @@ TEST(ChangePixels, NoiseComesAfterTheBlurAndGreyLast) {
   cv::split(grey, planes);
   EXPECT_EQ(cv::norm(planes[0], planes[1], cv::NORM_INF), 0);
   EXPECT_EQ(cv::norm(planes[0], planes[2], cv::NORM_INF), 0);
+}
+
+TEST(DrawPixels, EachImageHasNoiseOfItsOwn) {
+  AugmentOptions options;
+  options.noise = 1;
+  std::set<uint32_t> seeds;
+  for (uint64_t i = 0; i < 100; ++i) {
+    Random random(1, Purpose::test, 0, i);
+    seeds.insert(draw_pixels(random, options).noise_seed);
+  }
+  EXPECT_EQ(seeds.size(), 100u);
 }
 
 }  // namespace

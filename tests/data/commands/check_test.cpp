@@ -262,6 +262,8 @@ TEST(Check, ImagesOfTwoSplitsAreNamedByWhatTheyContain) {
     EXPECT_EQ(fs::path(json["shared"][i]["file"].get<std::string>()).filename(), file);
     EXPECT_EQ(fs::path(json["shared"][i]["other"].get<std::string>()).filename(), other);
     EXPECT_EQ(json["shared"][i]["same"], same);
+    const int bits = json["shared"][i]["bits"];
+    EXPECT_TRUE(std::string(same) == "look" ? bits <= 8 : bits == 0) << bits;
   };
   expect(0, "val", "copy.jpg", "1.jpg", "bytes");
   expect(1, "val", "0.jpg", "0.jpg", "file");
@@ -319,6 +321,44 @@ TEST(Check, BloodCellsAreInOrderButForTwoZeroAreaBoxes) {
     EXPECT_EQ(split["problems"].size(), 1u);
     EXPECT_EQ(split["problems"]["zero_area_box"]["count"], 1);
   }
+}
+
+TEST(Check, OfSeveralCounterpartsTheOneThatIsMostAlikeIsNamed) {
+  const DatasetFolder data;
+  const cv::Mat large = picture(2, 320, 240);
+  const auto in_train = jpeg_of(large), in_val = jpeg_of(halved(large), 60);
+  data.bytes("train/0.jpg", in_train);
+  data.text("train/0.txt", "0 0.5 0.5 0.2 0.2\n");
+  data.bytes("val/1.jpg", in_val);
+  data.bytes("test/2.jpg", in_train);
+  data.bytes("test/3.jpg", in_val);
+  DataOptions options = data.options("yolo", "train", {"x"}, "val");
+  options.test = "test";
+  std::vector<std::string> found;
+  const Json json = check_dataset(options).json();
+  for (const Json& image : json["shared"]) {
+    const auto name = [&](const char* key) {
+      return fs::path(image[key].get<std::string>()).filename().string();
+    };
+    found.push_back(name("file") + ' ' + name("other") + ' ' + image["same"].get<std::string>());
+  }
+  EXPECT_EQ(found, (std::vector<std::string>{"1.jpg 0.jpg look", "2.jpg 0.jpg bytes", "3.jpg 1.jpg bytes"}));
+}
+
+TEST(Check, AnImageOfTooManyPixelsFails) {
+  const DatasetFolder data;
+  write_clean(data);
+  data.image("train/large.jpg", 200, 100);
+  data.text("train/large.txt", "0 0.5 0.5 0.2 0.2\n");
+  DataOptions options = data.options("yolo", "train", {"x", "y"}, "val");
+  options.max_pixels = 20'000;
+  EXPECT_EQ(check_dataset(options).exit_code(), ExitCode::done);
+  options.max_pixels = 19'999;
+  const CheckReport report = check_dataset(options);
+  EXPECT_EQ(report.exit_code(), ExitCode::input);
+  EXPECT_EQ(report.json()["ok"], false);
+  EXPECT_EQ(report.json()["splits"][0]["problems"]["too_large_image"]["count"], 1);
+  EXPECT_TRUE(contains(report.text(), "Problems found: training would skip the images named above."));
 }
 
 }  // namespace

@@ -120,5 +120,24 @@ TEST(Convert, AFolderWithSomethingInItIsLeftAlone) {
   make_empty_folder(data.root() / "new");
 }
 
+TEST(Convert, CocosCrowdsAndAreasStayWhatTheyAre) {
+  const DatasetFolder data;
+  Dataset dataset = written(data);
+  Annotation& crowd = dataset.images[0].annotations[0];
+  crowd.crowd = true;
+  crowd.area = 123.5f;  // of an outline, in a box of 20.5 × 19.625
+  const ConvertOptions options{WrittenFormat::coco, data.root() / "coco", false};
+  make_empty_folder(options.folder);
+  convert_split(dataset, Split::train, options);
+  DataOptions read = data.options("coco", "annotations/instances_train.json", {});
+  read.root = options.folder.string();
+  const Dataset again = read_dataset(read, Split::train);
+  expect_same(again, dataset);
+  EXPECT_TRUE(again.images[0].annotations[0].crowd);
+  EXPECT_EQ(again.images[0].annotations[0].area, 123.5f);
+  EXPECT_FALSE(again.images[0].annotations[1].crowd);
+  EXPECT_EQ(again.images[0].annotations[1].area, 99.5f * 80);
+}
+
 }  // namespace
 }  // namespace brightnet

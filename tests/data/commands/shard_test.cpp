@@ -113,12 +113,14 @@ TEST(Shard, ArchivesOfOthersAreRecognized) {
   tar("set/train-000.tar");
   tar("set/train-001.tar");
   tar("set/valid-000.tar");
+  tar("set/test-000.tar");
   const RecognizedData recognized = recognize_data((data.root() / "set").string());
   EXPECT_TRUE(contains(recognized.text(), "a folder of .tar shards with YOLO labels"));
   const Dataset train = read_dataset(recognized.options, Split::train),
                 val = read_dataset(recognized.options, Split::val);
   EXPECT_EQ(train.images.size(), 4u);
   EXPECT_EQ(val.images.size(), 2u);
+  EXPECT_EQ(read_dataset(recognized.options, Split::test).images.size(), 2u);
   EXPECT_EQ(count(train, DataProblem::Kind::unused_labels), 2) << "the stray ones";
   EXPECT_EQ(train.classes, (std::vector<std::string>{"cat", "dog"}));
   EXPECT_EQ(train.images[0].annotations.size() + train.images[1].annotations.size(), 2u);
@@ -187,6 +189,17 @@ TEST(Shard, WhatIsInArchivesIsConvertedToFiles) {
   const fs::path first = options.folder / "images/train" / read.images[0].file.filename();
   EXPECT_FALSE(fs::is_symlink(first));
   EXPECT_EQ(read_stored(first, 0, whole_file), read_stored(dataset.images[0].file, 0, whole_file));
+}
+
+// POSIX's end of an archive; tar warns of a lone one.
+TEST(Shard, ArchivesEndWithTwoBlocksOfZeros) {
+  const DatasetFolder data;
+  const int archives = shard_split(written_shards(data), Split::train, data.root() / "shards", 5000);
+  for (int i = 0; i < archives; ++i) {
+    const std::string bytes = read_file(data.root() / fmt::format("shards/train/{:06}.tar", i));
+    EXPECT_EQ(bytes.size() % 512, 0u);
+    EXPECT_TRUE(bytes.ends_with(std::string(1024, '\0'))) << i;
+  }
 }
 
 }  // namespace

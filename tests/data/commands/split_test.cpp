@@ -290,5 +290,30 @@ TEST(DataSplit, NothingIsOverwrittenAndNothingLeftEmpty) {
     EXPECT_TRUE(contains(refusal(options, {.folder = data.root() / "b", .ratios = ratios}), "--ratios"));
 }
 
+TEST(DataSplit, TheTableHasTheImagesWithoutObjectsOfEachSplit) {
+  SplitReport report;
+  report.classes = {"cat"};
+  report.parts = {{Split::train, 8, 3, {11}}, {Split::val, 2, 1, {4}}};
+  EXPECT_EQ(report.text(),
+            "               train               val\n"
+            "images             8  80.0 %         2  20.0 %\n"
+            "no objects         3  75.0 %         1  25.0 %\n"
+            "boxes             11  73.3 %         4  26.7 %\n"
+            "  cat             11  73.3 %         4  26.7 %\n"
+            "No two images look alike.\n");
+}
+
+TEST(DataSplit, AnotherSeedIsAnotherDivisionOfTheFiles) {
+  const DatasetFolder data;
+  const DataOptions options = write_yolo(data);
+  const auto training = [&](const std::string& folder, uint64_t seed) {
+    split_dataset(options, {.folder = data.root() / folder, .ratios = {0.5, 0.5}, .seed = seed});
+    return read_file(data.root() / folder / "train.txt");
+  };
+  const std::string first = training("first", 1);
+  EXPECT_EQ(training("again", 1), first);
+  EXPECT_TRUE(training("second", 2) != first || training("third", 3) != first);
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -103,5 +103,15 @@ TEST(Stats, TextAndJsonSayTheSame) {
   EXPECT_NO_THROW(dataset_stats(Dataset{}).text());
 }
 
+TEST(Stats, EachRowOfTheTextHasItsOwnPercentiles) {
+  const std::string expected =
+      "percentile                    0        5       25       50       75       95      100\n"
+      "image width                 200      220      300      400      400      400      400\n"
+      "image height                100      120      200      300      300      300      300\n"
+      "box width                    31     31.2       32       95       96    259.2      300\n"
+      "box height                   32     32.2       33       96       97    179.4      200\n";
+  EXPECT_TRUE(contains(dataset_stats(example()).text(), expected)) << dataset_stats(example()).text();
+}
+
 }  // namespace
 }  // namespace brightnet

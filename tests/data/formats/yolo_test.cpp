@@ -9,6 +9,7 @@
 namespace brightnet {
 namespace {
 
+namespace fs = std::filesystem;
 using Kind = DataProblem::Kind;
 const std::string one_line = "0 0.5 0.5 0.2 0.2\n";
 

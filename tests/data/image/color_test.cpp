@@ -67,5 +67,11 @@ TEST(ChangeColor, EqualsTheTextbookInDouble) {
   }
 }
 
+TEST(ChangeExposure, OfGreyIsAFactorThatEndsAtWhite) {
+  std::vector<float> grey{0, 10, 127.5f, 128, 255};
+  change_exposure(grey.data(), static_cast<int>(grey.size()), {0.2f, 3, 2});
+  EXPECT_EQ(grey, (std::vector<float>{0, 20, 255, 255, 255}));
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -132,6 +132,11 @@ TEST(ImageHeader, SizeComesFromTheHeaderAlone) {
   EXPECT_EQ(image_size(write("a.png", Bytes(png.begin(), png.begin() + 60))), cv::Size(33, 21));
   const Bytes bmp = encode(".bmp", gradient(33, 21));
   EXPECT_EQ(image_size(write("a.bmp", Bytes(bmp.begin(), bmp.begin() + 60))), cv::Size(33, 21));
+  Bytes from_the_top(bmp.begin(), bmp.begin() + 60);  // by a negative height
+  from_the_top[22] = 256 - 21;
+  from_the_top[23] = from_the_top[24] = from_the_top[25] = 0xFF;
+  EXPECT_EQ(image_size(write("b.bmp", from_the_top)), cv::Size(33, 21));
+  EXPECT_EQ(announced_pixels(from_the_top), 33u * 21u);
   const Bytes lossy = encode(".webp", gradient(35, 22), {cv::IMWRITE_WEBP_QUALITY, 80});
   EXPECT_EQ(image_size(write("a.webp", Bytes(lossy.begin(), lossy.begin() + 60))), cv::Size(35, 22));
   const Bytes lossless = encode(".webp", gradient(36, 23), {cv::IMWRITE_WEBP_QUALITY, 101});
@@ -154,6 +159,17 @@ TEST(ImageHeader, WebpWithExifIsShownUpright) {
   const fs::path file = write("a.webp", extended);
   EXPECT_EQ(image_size(file), cv::Size(24, 36));
   EXPECT_EQ(largest_difference(read_image(file), shown(rgb(stored), 6)), 0);
+}
+
+TEST(ImageHeader, TheOrientationMayBeANumberOfFourBytes) {
+  Bytes little = exif(6, true), big = exif(6, false);
+  little[12] = big[13] = 4;  // LONG in the place of SHORT
+  big[19] = 0;
+  big[21] = 6;
+  EXPECT_EQ(exif_orientation(little), 6);
+  EXPECT_EQ(exif_orientation(big), 6);
+  little[20] = 1;
+  EXPECT_EQ(exif_orientation(little), 1) << "65542 is none";
 }
 
 }  // namespace

@@ -40,5 +40,16 @@ TEST(LoaderBenchmark, NamesAFileThatIsMissing) {
   EXPECT_THROW(measure_loader(dataset, {}), InputError);
 }
 
+TEST(LoaderBenchmark, TakesImagesOfTheWholeDataSet) {
+  const Dataset dataset = draw_dataset(test_folder(), 9, ".jpg");
+  for (const size_t other : {1, 2, 4, 5, 7, 8}) std::filesystem::remove(dataset.images[other].file);
+  LoaderBenchmarkOptions options;
+  options.size = 64;
+  options.batch = 3;
+  options.seconds = 0.002;
+  options.images = 3;
+  EXPECT_EQ(measure_loader(dataset, options).images, 3) << "0, 3 and 6, which are there";
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -1,4 +1,5 @@
 // What a sample is put together from, pixel by pixel, and the random stream that decides about each part of it.
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -259,6 +260,36 @@ TEST(MixedSample, CoversPastedObjectsAndGreyAreDrawnFromTheirOwnStreams) {
     const bool is_grey = cv::norm(planes[0], planes[2], cv::NORM_INF) == 0;
     EXPECT_EQ(is_grey, draw_pixels(pixels, greys).grey) << i;
   }
+}
+
+TEST(MixedSample, UnderCutmixAnObjectStaysAsLongAsMinVisibleOfItDoes) {
+  const Dataset dataset = numbered_pictures(test_folder(), 5, in_the_middle);
+  const uint32_t others[] = {0, 1, 2, 4};
+  AugmentOptions options = unchanging();
+  options.cutmix = 1;
+  options.cutmix_size = {0.3f, 0.9f};
+  options.min_visible = 0.3f;
+  options.cutout_covered = 0.1f;  // the rule of cutout is another
+  const cv::Rect2f own(0.3f * 160, 0.25f * 96, 0.3f * 160, 0.45f * 96);
+  ImageCache cache(dataset, room_for_all, {});
+  SampleMaker maker(dataset, options, cache);
+  int kept = 0, dropped = 0;
+  for (uint64_t i = 0; i < 60; ++i) {
+    MixedSample sample;
+    maker.make({5, 0, i, 3, false, others}, flat_input, sample.rgb.data, sample.truths);
+    Random cut = stream_of(Purpose::cutmix, i);
+    ASSERT_TRUE(cut.chance(1));
+    const cv::Rect2f part = draw_rectangle(cut, options.cutmix_size, flat_input);
+    const float covered = (part & own).area() / own.area();
+    if (std::abs(covered - 0.7f) < 0.01f) continue;
+    const bool is_there = std::any_of(sample.truths.begin(), sample.truths.end(),
+                                      [](const Truth& truth) { return truth.class_id == 3; });
+    EXPECT_EQ(is_there, covered < 0.7f) << covered << " of it are covered";
+    kept += covered > 0.2f && covered < 0.7f;
+    dropped += covered > 0.7f;
+  }
+  EXPECT_GT(kept, 0);
+  EXPECT_GT(dropped, 0);
 }
 
 }  // namespace

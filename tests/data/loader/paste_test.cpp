@@ -12,7 +12,7 @@
 namespace brightnet {
 namespace {
 
-constexpr int size = 128;
+constexpr int side_of_pasted = 128;
 
 AugmentOptions pasting(float probability) {
   AugmentOptions options;
@@ -24,7 +24,7 @@ AugmentOptions pasting(float probability) {
 }
 
 struct Pasted {
-  cv::Mat rgb = cv::Mat(size, size, CV_8UC3, cv::Scalar::all(10));
+  cv::Mat rgb = cv::Mat(side_of_pasted, side_of_pasted, CV_8UC3, cv::Scalar::all(10));
   std::vector<Truth> truths;
 };
 
@@ -38,13 +38,14 @@ class Paste : public ::testing::Test {
     Pasted pasted;
     pasted.truths = std::move(before);
     std::vector<PlacedImage> images;
-    paster(random, {}, size, images, pasted.truths);
-    const PixelBlock out{pasted.rgb.data, pasted.rgb.step[0], size, size};
+    paster(random, {}, side_of_pasted, images, pasted.truths);
+    const PixelBlock out{pasted.rgb.data, pasted.rgb.step[0], side_of_pasted, side_of_pasted};
     for (const PlacedImage& image : images) painter.paint(image, painter.read(image), out);
     return pasted;
   }
   static cv::Rect2f pixels_of(const Box& box) {
-    return {(box.x - box.w / 2) * size, (box.y - box.h / 2) * size, box.w * size, box.h * size};
+    return {(box.x - box.w / 2) * side_of_pasted, (box.y - box.h / 2) * side_of_pasted,
+            box.w * side_of_pasted, box.h * side_of_pasted};
   }
 
   Dataset dataset_ = draw_dataset(test_folder(), 6);  // one bright box each, on grey
@@ -67,11 +68,11 @@ TEST_F(Paste, NeverAndAlwaysAreWhatTheProbabilitiesSay) {
 TEST_F(Paste, EachBoxHasItsObjectAndTheRestIsAsItWas) {
   for (uint64_t i = 0; i < 20; ++i) {
     const Pasted pasted = paste(pasting(1), i);
-    cv::Mat untouched(size, size, CV_8U, cv::Scalar(255));
+    cv::Mat untouched(side_of_pasted, side_of_pasted, CV_8U, cv::Scalar(255));
     for (const Truth& truth : pasted.truths) {
       const cv::Rect2f box = pixels_of(truth.box);
       ASSERT_GE(box.x, -1e-3f);
-      ASSERT_LE(box.br().x, size + 1e-3f);
+      ASSERT_LE(box.br().x, side_of_pasted + 1e-3f);
       const cv::Rect inside(
           cv::Point(static_cast<int>(std::ceil(box.x)) + 1, static_cast<int>(std::ceil(box.y)) + 1),
           cv::Point(static_cast<int>(box.br().x) - 1, static_cast<int>(box.br().y) - 1));
@@ -84,7 +85,7 @@ TEST_F(Paste, EachBoxHasItsObjectAndTheRestIsAsItWas) {
           static_cast<int>(std::ceil(std::clamp(0.1f * std::min(box.width, box.height), 1.0f, 6.0f)));
       const cv::Rect around(inside.x - 2 - edge, inside.y - 2 - edge, inside.width + 4 + 2 * edge,
                             inside.height + 4 + 2 * edge);
-      untouched(around & cv::Rect(0, 0, size, size)) = 0;
+      untouched(around & cv::Rect(0, 0, side_of_pasted, side_of_pasted)) = 0;
     }
     cv::Mat changed;
     cv::extractChannel(pasted.rgb != cv::Scalar::all(10), changed, 0);
@@ -245,6 +246,55 @@ TEST(PastedObjects, HaveAtMostHalfTheInputsSides) {
     paster(random, {}, InputSize(64, 128), images, truths);
     EXPECT_EQ(truths.size(), object.pasted) << object.width << " x " << object.height;
   }
+}
+
+/// Calls visit(images, truths) for what is pasted into samples of 128 × 128 pixels.
+template <typename Visit>
+void for_each_pasted_sample(const Dataset& dataset, const AugmentOptions& options, const Visit& visit) {
+  const ObjectPaster paster(dataset, options);
+  for (uint64_t i = 0; i < 40; ++i) {
+    Random random(3, Purpose::test, 0, i);
+    std::vector<PlacedImage> images;
+    std::vector<Truth> truths;
+    paster(random, {}, side_of_pasted, images, truths);
+    visit(images, truths);
+  }
+}
+
+TEST(PastedObjects, AreNoCrowdsOfImagesThatHaveOthersToo) {
+  Dataset dataset = pairs_of_objects(2);
+  for (ImageRecord& record : dataset.images) record.annotations[1].crowd = true;
+  size_t pasted = 0;
+  for_each_pasted_sample(dataset, pasting(1), [&](const auto& images, const auto& truths) {
+    EXPECT_EQ(images.size(), truths.size()) << "each has its label";
+    for (const PlacedImage& image : images) EXPECT_NEAR(image.box.height, 0.2f * side_of_pasted, 1e-3f);
+    for (const Truth& truth : truths) EXPECT_EQ(truth.class_id % 2, 0);
+    pasted += images.size();
+  });
+  EXPECT_GT(pasted, 20u);
+}
+
+TEST(PastedObjects, BringTheirNeighboursByTheShareThatIsVisibleOfThem) {
+  Dataset dataset = pairs_of_objects(1);
+  // A quarter of the second lies in the first, an eighth of the first in the second.
+  dataset.images[0].annotations = {{20, 20, 60, 60, 0}, {55, 20, 75, 60, 1}};
+  AugmentOptions options = pasting(1);
+  options.copy_paste_count = 1;
+  using Labels = std::set<std::vector<int>>;
+  const auto labels = [&](float min_visible) {
+    options.min_visible = min_visible;
+    Labels found;
+    for_each_pasted_sample(dataset, options, [&](const auto&, const auto& truths) {
+      std::vector<int> classes;
+      for (const Truth& truth : truths) classes.push_back(truth.class_id);
+      found.insert(classes);
+    });
+    return found;
+  };
+  const std::vector<int> first{0}, second{1}, both{0, 1};
+  EXPECT_EQ(labels(0.1f), (Labels{both}));
+  EXPECT_EQ(labels(0.2f), (Labels{both, second}));
+  EXPECT_EQ(labels(0.3f), (Labels{first, second}));
 }
 
 }  // namespace

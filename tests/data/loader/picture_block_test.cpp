@@ -90,5 +90,25 @@ TEST(Pictures, HaveNoBlurAndNoNoise) {
   EXPECT_EQ(painted_by_cpu_alone(augment), "blur");
 }
 
+TEST(Pictures, HaveRoomForAllThatIsPutOnAMosaic) {
+  const Dataset dataset = draw_dataset(test_folder(), 6);
+  for (float AugmentOptions::*option : {&AugmentOptions::cutout, &AugmentOptions::copy_paste,
+                                        &AugmentOptions::mixup, &AugmentOptions::cutmix}) {
+    Loader::Setup setup = plain_setup(dataset);
+    setup.augment.mosaic = setup.augment.*option = 1;
+    setup.augment.mosaic_off = 0;
+    setup.batch = 6;
+    setup.sizes = {192};
+    setup.epochs = 3;
+    setup.loader.workers = 0;
+    setup.pictures = true;
+    Loader loader(setup);
+    int batches = 0;
+    for (const Batch* batch = loader.next(); batch; batch = loader.next(), ++batches)
+      EXPECT_EQ(batch->painted, 0) << "none is left to the CPU";
+    EXPECT_EQ(batches, 3);
+  }
+}
+
 }  // namespace
 }  // namespace brightnet::testing

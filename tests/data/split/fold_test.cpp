@@ -173,5 +173,17 @@ TEST(Fold, MorePartsThanPicturesAreAnError) {
   }
 }
 
+TEST(Fold, ProblemsOfTheDataAreStillKnown) {
+  const DatasetFolder data;
+  write_pictures(data);
+  data.text("train/3.txt", "1 0.9 0.5 0.5 0.2\n");
+  data.text("val/20.txt", "0 0.5 0.5 0 0.2\n");
+  for (const char* fold : {"1/2", "2/2"}) {
+    const Dataset training = read_fold(fold_options(data, fold)).training;
+    EXPECT_EQ(count(training, DataProblem::Kind::outside_box), 1) << fold;
+    EXPECT_EQ(count(training, DataProblem::Kind::zero_area_box), 1) << fold;
+  }
+}
+
 }  // namespace
 }  // namespace brightnet

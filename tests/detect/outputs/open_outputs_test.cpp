@@ -43,6 +43,38 @@ TEST(OpenOutputs, WhatAnnotationsDoNotNameIsRefusedBeforeTheWorkBegins) {
   fs::remove_all(folder);
 }
 
+// The labels of the second folder's images need not be there yet.
+TEST(OpenOutputs, TheFoldersOfAllImagesAreProtected) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "open_outputs_of_folders";
+  fs::remove_all(folder);
+  for (const char* of : {"a", "b"}) {
+    fs::create_directories(folder / of / "images");
+    write_atomically(folder / of / "images/1.jpg", std::string(of));
+  }
+  const auto refusal = [&](const fs::path& txt, const fs::path& out) -> std::string {
+    DetectionOptions options;
+    options.source = (folder / "*/images/*.jpg").string();
+    options.txt = txt;
+    options.out = out;
+    options.no_save = out.empty();
+    try {
+      open_outputs(options, *open_source(options.source), {"dog"});
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  for (const char* of : {"a", "b"}) {
+    const std::string labels = refusal(folder / of / "labels", ""),
+                      pictures = refusal("", folder / of / "images");
+    EXPECT_NE(labels.find("mistaken for them"), std::string::npos) << of << ": " << labels;
+    EXPECT_NE(pictures.find("would be overwritten"), std::string::npos) << of << ": " << pictures;
+    EXPECT_FALSE(fs::exists(folder / of / "labels"));
+  }
+  EXPECT_EQ(refusal(folder / "found", folder / "pictures"), "accepted");
+  fs::remove_all(folder);
+}
+
 TEST(OpenOutputs, IdsForACameraOrStreamAreRefusedBeforeItIsOpened) {
   for (const char* live : {"0", "rtsp://user:secret@host/a"}) {
     DetectionOptions options;

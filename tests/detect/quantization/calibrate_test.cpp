@@ -6,7 +6,6 @@
 
 #include "detect/inference.h"
 #include "detect/quantization/fold.h"
-#include "detect/quantization/sensitivity.h"
 #include "kernels/cpu/quantized_convolution.h"
 #include "tests/data/loader/taken_batches.h"
 #include "tests/detect/quantization/one_picture.h"
@@ -223,6 +222,81 @@ TEST(Quantization, TheChosenMethodIsNotWorseThanMinMax) {
   for (const RangeChoice& choice : calibration.ranges) EXPECT_LE(choice.error, choice.error_of_min_max);
 }
 
+/// Rounds what one layer puts out.
+class RoundsOneLayer : public LayerObserver {
+ public:
+  int layer = -1;
+  QuantizedRange range;
+
+  void output(int of, const Tensor& y) override {
+    if (of != layer) return;
+    for (size_t i = 0; i < y.count(); ++i)
+      y.as<float>()[i] = dequantized(quantized(y.as<float>()[i], range), range);
+  }
+};
+
+// The mean over the predictions of all compared images of the squared change, weighted by the objectness of fp32.
+TEST(Quantization, TheErrorOfARangeIsTheChangeOfThePredictionsThatAreObjects) {
+  const RealisticModel made = realistic_model(model_of(R"(
+name: chain
+input: {size: 64, channels: 3}
+activation: leaky
+head: {anchors: [[8, 10], [14, 12]], scale_xy: 1.05}
+layers:
+  - conv: {name: first, filters: 8, size: 3, stride: 2}
+  - conv: {name: second, filters: 16, size: 3, stride: 2}
+  - conv: {name: third, filters: 16, size: 3, stride: 2}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0, 1]}
+)",
+                                                       3),
+                                              64);
+  Dataset pictures = OnePicture(made).dataset;
+  pictures.images.push_back(pictures.images[0]);
+  pictures.images[1].file = std::filesystem::path(::testing::TempDir()) / "negative_picture.png";
+  cv::Mat negative;
+  cv::bitwise_not(made.image, negative);
+  cv::imwrite(pictures.images[1].file.string(), negative);
+  const CalibrationInputs inputs(pictures, 2, made.trained.fit(), 0);
+  ASSERT_EQ(inputs.count(), 2);
+
+  const auto backend = make_cpu_backend();
+  const TrainedModel folded = without_batch_norm(made.trained, *backend);
+  RoundsOneLayer rounding;
+  InferenceNetwork inference(folded, *backend, {.observer = &rounding});
+  const int head = inference.network().layer_count() - 1;
+  const auto logits_of = [&](int input, int rounded_layer) {
+    rounding.layer = rounded_layer;
+    inputs.infer(inference.network(), input);
+    const Tensor output = inference.network().output(head);
+    return std::vector<float>(output.as<float>(), output.as<float>() + output.count());
+  };
+  for (const int compared : {1, 8}) {
+    const Calibration calibration =
+        calibrate(made.trained, inputs, {.compared = compared, .equalize = false, .correct_bias = false});
+    ASSERT_EQ(calibration.ranges.size(), 2u) << "what `second` and `third` read";
+    for (size_t k = 0; k < calibration.ranges.size(); ++k) {
+      const RangeChoice& choice = calibration.ranges[k];
+      EXPECT_EQ(choice.layers, std::vector<std::string>{k == 0 ? "first" : "second"});
+      rounding.range = choice.range;
+      double change = 0, objects = 0;
+      for (int input = 0; input < std::min(compared, 2); ++input) {
+        const std::vector<float> expected = logits_of(input, -1),
+                                 rounded = logits_of(input, static_cast<int>(k));
+        constexpr size_t of_prediction = 4 + 1 + 3;
+        for (size_t i = 0; i < expected.size(); ++i) {
+          const float objectness_logit = expected[i - i % of_prediction + 4];
+          const double objectness = 1 / (1 + std::exp(-static_cast<double>(objectness_logit)));
+          change += objectness * std::pow(static_cast<double>(rounded[i]) - expected[i], 2);
+          if (i % of_prediction == 0) objects += objectness;
+        }
+      }
+      EXPECT_GT(choice.error, 0);
+      EXPECT_NEAR(choice.error, change / objects, 1e-4 * choice.error) << compared << ' ' << k;
+    }
+  }
+}
+
 // The range of pixels that are moved alone is known, and no method is tried for it.
 TEST(Quantization, ItsProgressEndsAtItsEndWhereAConvolutionReadsMovedPixels) {
   const RealisticModel made = realistic_model(model_of(R"(
@@ -333,48 +407,6 @@ TEST(Quantization, ItsImagesAreSpreadOverTheDataSet) {
     for (const float value : second) ASSERT_NEAR(value, 30 / 255.0f, 1e-6f) << "the third of five";
     EXPECT_EQ(CalibrationInputs(images, 9, fit, 0).count(), 5);
   }
-}
-
-// With an AP that is told: the second of the quantised layers costs two points, the third a tenth of one.
-TEST(Quantization, LayersThatLoseTooMuchStayInFloatingPoint) {
-  if (!cpu::has_int8_products()) GTEST_SKIP() << "this CPU does not sum 8-bit products exactly";
-  const RealisticModel made = realistic_model(every_layer_model(), 64);
-  const CalibrationInputs inputs = OnePicture(made).inputs(made);
-  const Calibration whole = calibrate(made.trained, inputs, {});
-  const auto is_quantized = [](const LayerQuantization& layer) { return !layer.weight_scales.empty(); };
-  std::vector<size_t> places;
-  for (size_t i = 0; i < whole.quantized.model.quantization.size(); ++i) {
-    if (is_quantized(whole.quantized.model.quantization[i])) places.push_back(i);
-  }
-  ASSERT_GT(places.size(), 3u);
-  const auto evaluate = [&](const Quantization& quantization) {
-    if (quantization.empty()) return 0.5;
-    return 0.5 - (is_quantized(quantization[places[1]]) ? 0.02 : 0) -
-           (is_quantized(quantization[places[2]]) ? 0.001 : 0);
-  };
-  const auto kept_with = [&](double max_loss) {
-    Calibration calibration = whole;
-    const Sensitivity found = keep_sensitive_layers(calibration, max_loss, inputs, evaluate);
-    EXPECT_EQ(found.AP_float, 0.5);
-    EXPECT_EQ(found.AP_quantized, evaluate(calibration.quantized.model.quantization));
-    EXPECT_GT(found.images_per_s_float, 0);
-    EXPECT_GT(found.images_per_s_quantized, 0);
-    EXPECT_EQ(found.layers.size(), places.size());
-    std::vector<size_t> kept;
-    for (size_t k = 0; k < found.layers.size(); ++k) {
-      const LayerQuantization& layer = calibration.quantized.model.quantization[places[k]];
-      EXPECT_EQ(found.layers[k].name, made.trained.model.layers[places[k]].name);
-      EXPECT_NEAR(found.layers[k].AP_lost, k == 1 ? 2 : k == 2 ? 0.1 : 0, 1e-9) << k;
-      EXPECT_EQ(found.layers[k].stays_float, !is_quantized(layer)) << k;
-      EXPECT_FALSE(found.layers[k].stays_float && layer.before_activation) << k;
-      if (found.layers[k].stays_float) kept.push_back(k);
-    }
-    return kept;
-  };
-  EXPECT_EQ(kept_with(3), std::vector<size_t>{});
-  const std::vector<size_t> some = kept_with(1);
-  EXPECT_TRUE(std::find(some.begin(), some.end(), 1u) != some.end()) << "whichever was the first";
-  EXPECT_EQ(kept_with(0), (std::vector<size_t>{1, 2})) << "the others lose nothing";
 }
 
 }  // namespace

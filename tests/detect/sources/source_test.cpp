@@ -159,6 +159,34 @@ TEST_F(Sources, AVideoThatEndsEarlyIsReportedHoweverManyFramesAreSkipped) {
   }
 }
 
+/// Writes another number of frames into both headers of a Motion JPEG.
+void promise_frames(const fs::path& avi, uint32_t frames) {
+  std::fstream file(avi, std::ios::in | std::ios::out | std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  // 'avih', its length, four numbers; 'strh', its length, eight numbers.
+  for (const auto& [chunk, before] : {std::pair("avih", 4), {"strh", 8}}) {
+    const size_t at = bytes.find(chunk);
+    ASSERT_NE(at, std::string::npos) << chunk;
+    file.seekp(static_cast<std::streamoff>(at + 8 + 4 * static_cast<size_t>(before)));
+    file.write(reinterpret_cast<const char*>(&frames), sizeof frames);
+  }
+}
+
+// In some containers the header has an estimate only.
+TEST_F(Sources, AFrameOrTwoLessThanAShortVideoPromisesIsNoDamage) {
+  const auto said_of = [&](uint32_t promised) {
+    write_clip(folder_ / "clip.avi", 10);
+    promise_frames(folder_ / "clip.avi", promised);
+    EXPECT_EQ(open_source((folder_ / "clip.avi").string())->count(), promised);
+    const testing::Logged logged;
+    EXPECT_EQ(names("clip.avi").size(), 10u) << promised;
+    return logged.text();
+  };
+  for (const uint32_t promised : {10u, 11u, 12u}) EXPECT_EQ(said_of(promised), "") << promised;
+  const std::string missing = said_of(13);
+  EXPECT_NE(missing.find("ends after 10 of 13 frames"), std::string::npos) << missing;
+}
+
 TEST_F(Sources, VideosAreKnownByTheirEndings) {
   for (const char* ending : {"mp4", "avi", "mkv", "mov", "webm", "m4v", "mpg", "mpeg", "wmv", "flv", "ts",
                              "3gp", "ogv", "asf", "gif", "mjpg", "mjpeg", "MP4"}) {

@@ -416,6 +416,8 @@ TEST(DarknetImport, WeighsTheLossAsDarknetDoesOrSaysWhatDiffers) {
   yolo = head_with("counters_per_class=0,4\ncls_normalizer=0.5", "counters_per_class", noted);
   EXPECT_EQ(yolo.class_weights, (std::vector<float>{2, 0.5})) << "a count of 0 is 1";
   EXPECT_TRUE(noted);
+  yolo = head_with("counters_per_class=1,1000", "counters_per_class", noted);
+  EXPECT_EQ(yolo.class_weights, (std::vector<float>{5, 1})) << "at most max_delta=5";
 
   yolo = head_with("delta_normalizer=0.25", "delta_normalizer", noted);
   EXPECT_EQ(yolo.head.box_weight, 0.25f * box);

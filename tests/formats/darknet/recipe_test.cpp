@@ -49,6 +49,25 @@ TEST(DarknetRecipe, MakesDarknetsSteps) {
   EXPECT_FLOAT_EQ(nms.beta, 0.6f);
 }
 
+RunConfig config_of_recipe(const std::string& cfg) {
+  RunConfig config;
+  const auto imported = import_darknet_text(cfg, "small.cfg");
+  read_config(YamlDocument::parse(imported.recipe_yaml, "recipe").root(), config);
+  return config;
+}
+
+// Of 320 pixels: round(320 / 1.2 / 32) + 1 = 9 to round(320 · 1.2 / 32) + 1 = 13 times 32.
+TEST(DarknetRecipe, TakesTheRangeOfSizesThatRandomNames) {
+  const std::string larger = with(small_cfg, "width=64\nheight=64", "width=320\nheight=320");
+  EXPECT_EQ(config_of_recipe(with(larger, "random=1", "random=1.2")).train.sizes,
+            (std::vector<InputSize>{288, 320, 352, 384, 416}));
+}
+
+TEST(DarknetRecipe, WarmsUpByThePowerThatTheFileNames) {
+  EXPECT_FLOAT_EQ(
+      config_of_recipe(with(small_cfg, "burn_in=100", "burn_in=100\npower=2")).schedule.power.value(), 2);
+}
+
 TEST(DarknetRecipe, NamesTheScheduleOfEachPolicy) {
   const std::string steps = "policy=steps\nsteps=1600,1800\nscales=.1,.1";
   for (const auto& [policy, schedule] : {std::pair("policy=constant", "schedule: {kind: constant,"),

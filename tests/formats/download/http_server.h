@@ -28,10 +28,11 @@ class HttpServer {
     std::string location = {};  ///< of a redirection
     bool ranges = true;         ///< whether it can send the rest alone
     bool length = true;         ///< whether it says how long the body is
-    int unavailable = 0;        ///< requests that it answers with 503 before it is willing
-    int breaks = 0;             ///< answers that it breaks off…
-    size_t break_after = 0;     ///< …after this many bytes of the body
-    int pause_ms = 0;           ///< before each 64 KiB
+    int unavailable = 0;        ///< requests that it answers with `refusal` before it is willing
+    int refusal = 503;
+    int breaks = 0;          ///< answers that it breaks off…
+    size_t break_after = 0;  ///< …after this many bytes of the body
+    int pause_ms = 0;        ///< before each 64 KiB
   };
 
   HttpServer() {
@@ -117,7 +118,7 @@ class HttpServer {
       requests_.push_back(range == std::string::npos ? path : path + ' ' + std::to_string(begin) + '-');
       if (const auto found = pages_.find(path); found != pages_.end()) {
         page = found->second;
-        if (found->second.unavailable-- > 0) page = {.body = "come again\n", .status = 503};
+        if (found->second.unavailable-- > 0) page = {.body = "come again\n", .status = page.refusal};
         breaks = page.status == 200 && found->second.breaks-- > 0;
       }
     }

@@ -106,6 +106,13 @@ TEST_F(Transfer, WaitsForAServerThatIsOverloaded) {
   EXPECT_EQ(server_.requests().size(), 4u);
 }
 
+TEST_F(Transfer, WaitsForAServerThatWasAskedTooOften) {
+  server_.serve("/a", {.body = body_, .unavailable = 2, .refusal = 429});
+  EXPECT_EQ(fetch("/a"), "");
+  EXPECT_EQ(content(), body_);
+  EXPECT_EQ(server_.requests().size(), 3u);
+}
+
 TEST_F(Transfer, GivesUpWhenNothingComes) {
   server_.serve("/a", {.body = body_, .unavailable = 100});
   options_.attempts = 3;

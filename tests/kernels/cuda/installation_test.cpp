@@ -71,6 +71,14 @@ TEST(CudaInstallation, AnUnsupportedCardIsNamedWithWhatTheBuildCarries) {
   expect_mentions(refusal(machine), {"Card B", "8.6", "9.0", "--cuda-arch 86"});
 }
 
+TEST(CudaInstallation, AGpuThatAnswersWithAnErrorIsRefusedWithIt) {
+  Installation machine = working_machine();
+  machine.gpus.push_back(machine.gpus[0]);
+  machine.gpus[1].problem = "uncorrectable ECC error encountered (cudaErrorECCUncorrectable)";
+  EXPECT_EQ(refusal(machine, 0), "");
+  expect_mentions(refusal(machine, 1), {"GPU 1", "Card A", "cudaErrorECCUncorrectable", "nvidia-smi"});
+}
+
 TEST(CudaInstallation, MissingAndUnfitCudnnAreRefusedWithVersions) {
   Installation machine = working_machine();
   machine.cudnn = {"", "9.19.0", "9.0.0 or newer", "", "libcudnn.so.9: cannot open shared object file"};

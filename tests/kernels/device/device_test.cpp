@@ -56,6 +56,8 @@ TEST(Device, AutoTakesTheFirstGpuThatCanBeUsed) {
       hopper{"Hopper", 9, 0, 1, 1, ""};
   EXPECT_EQ(automatic_gpu(machine_with({old, turing, hopper}), Precision::fp16, remark), 1);
   EXPECT_EQ(automatic_gpu(machine_with({old, turing, hopper}), Precision::bf16, remark), 2);
+  const cuda::GpuFacts taken{"Taken", 9, 0, 1, 1, "all CUDA-capable devices are busy or unavailable"};
+  EXPECT_EQ(automatic_gpu(machine_with({taken, hopper}), Precision::bf16, remark), 1);
 }
 
 TEST(Device, AutoSaysWhyItLeavesAGpuAlone) {
@@ -165,6 +167,14 @@ TEST(DeviceOfRank, GpusThatCannotBeUsedLeaveAutoOnTheCpu) {
   EXPECT_EQ(device_of_rank("auto", 1, 4, without_backend), "auto");
   const cuda::GpuFacts old{"Old", 6, 1, 1, 1, ""};
   EXPECT_EQ(device_of_rank("auto", 2, 4, machine_with({old, old})), "auto");
+}
+
+TEST(DeviceOfRank, AutoAsksOfARanksOwnGpuWhetherItCanBeUsed) {
+  const cuda::GpuFacts hopper{"Hopper", 9, 0, 1, 1, ""}, old{"Old", 6, 1, 1, 1, ""};
+  EXPECT_EQ(device_of_rank("auto", 0, 2, machine_with({hopper, old})), "cuda:0");
+  EXPECT_THROW(device_of_rank("auto", 1, 2, machine_with({hopper, old})), DeviceError);
+  EXPECT_THROW(device_of_rank("auto", 0, 2, machine_with({old, hopper})), DeviceError);
+  EXPECT_EQ(device_of_rank("auto", 1, 2, machine_with({old, hopper})), "cuda:1");
 }
 
 TEST(Device, TheCpuRefusesWhatItCannotCompute) {

@@ -3,6 +3,7 @@
 
 #include "core/random.h"
 #include "tests/kernels/reference.h"
+#include "tests/kernels/yolo_reference.h"
 
 namespace brightnet::testing {
 namespace {
@@ -41,7 +42,7 @@ struct Taught {
                                          .teacher = *teacher,
                                          .gradient = *gradient,
                                          .weight = weight,
-                                         .scale = {.constant = 0.5f},
+                                         .scale = {.constant = 0.5f, .dynamic = dynamic},
                                          .totals = totals,
                                          .workspace = workspace});
     return totals.get()[0].distillation;
@@ -52,6 +53,7 @@ struct Taught {
   OwnedArray<std::byte> workspace;
   OwnedArray<LossTotals> totals;
   float weight = 1;
+  const float* dynamic = nullptr;
 };
 
 const std::vector<Anchor> small_anchors{{40, 30}, {70, 90}}, other_anchors{{75, 80}, {20, 20}, {36, 40}};
@@ -93,6 +95,45 @@ TEST(Distillation, ClassesCountByTheTeachersObjectness) {
     }
   }
   EXPECT_NEAR(taught.run(), expected, 1e-4 * expected);
+}
+
+/// The box of the prediction whose numbers begin at `at`, for a head of scale_xy 1.
+reference::Box64 box_at(const OwnedTensor& predictions, size_t at, size_t cell, const Anchor& anchor) {
+  const auto column = static_cast<double>(cell % 4), row = static_cast<double>(cell / 4 % 3);
+  return {(probability(predictions[at]) + column) / 4, (probability(predictions[at + 1]) + row) / 3,
+          anchor.w * std::exp(predictions[at + 2]) / 160, anchor.h * std::exp(predictions[at + 3]) / 128};
+}
+
+TEST(Distillation, BoxesCountByTheTeachersObjectnessAndByHowAlikeTheAnchorsAre) {
+  YoloHead head = head_of(small_anchors, 3);
+  head.box_weight = 2.5f;
+  head.objectness_weight = head.class_weight = 0;
+  Taught taught(head, head_of(other_anchors, 3));
+  taught.weight = 1.5f;
+  double expected = 0;
+  for (size_t cell = 0; cell < taught.student.shape().pixels(); ++cell) {
+    for (size_t slot = 0; slot < 2; ++slot) {
+      const auto of_teacher = static_cast<size_t>(taught.heads.slot[slot]);
+      const size_t own = (cell * 2 + slot) * 8, other = (cell * 3 + of_teacher) * 8;
+      const double loss =
+          reference::box_loss(IouKind::ciou, box_at(taught.student, own, cell, small_anchors[slot]),
+                              box_at(taught.teacher, other, cell, other_anchors[of_teacher]), 4, 3);
+      expected += 1.5 * 2.5 * taught.heads.alike[slot] * probability(taught.teacher[other + 4]) * loss;
+    }
+  }
+  EXPECT_NEAR(taught.run(), expected, 1e-4 * expected);
+}
+
+TEST(Distillation, TheScaleInMemoryMultipliesTheGradientOfPredictionsAlone) {
+  Taught taught(head_of(small_anchors, 3), head_of(other_anchors, 3));
+  const double loss = taught.run();
+  std::vector<double> expected = taught.gradient.values();
+  for (double& value : expected) value *= 64;
+  const OwnedArray<float> dynamic(std::vector<float>{64});
+  taught.dynamic = dynamic;
+  taught.gradient.fill(0);
+  EXPECT_EQ(taught.run(), loss);
+  expect_near(taught.gradient, expected, 1e-6, 0);
 }
 
 TEST(Distillation, GradientOfPredictionsEqualsFiniteDifferences) {

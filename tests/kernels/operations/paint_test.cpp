@@ -97,6 +97,23 @@ TEST(Paint, ResizesEachPicturesOwnImage) {
   }
 }
 
+TEST(Paint, GreyIsExposedNoFurtherThanToWhite) {
+  PaintedBlock block(1);
+  Stroke stroke = whole_image(width, height, 0);
+  stroke.color.exposure = 3;
+  block.add(0, stroke);
+  const std::vector<uint8_t> actual = block.paint();
+  int white = 0;
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      const double expected = std::min(255.0, 3 * block.image(stroke, x, y, 0));
+      ASSERT_NEAR(actual[static_cast<size_t>(y * width + x)], expected, 0.51) << x << ' ' << y;
+      white += expected == 255;
+    }
+  }
+  EXPECT_GT(white, 0);
+}
+
 TEST(Paint, StrokesFollowEachOtherAndChangeTheirRectanglesAlone) {
   PaintedBlock block(3);
   const Stroke image = whole_image(width, height, 0);

@@ -136,6 +136,19 @@ TEST(CoupledChannels, NameWhatTheyAreKeptFor) {
   EXPECT_EQ(reasons(3), std::set<std::string>{"read by yolo1"}) << "it makes the predictions";
 }
 
+// The sum comes after the head, and joins its predictions with channels of an earlier layer.
+TEST(CoupledChannels, WhatIsJoinedWithPredictionsStaysAsTheyDo) {
+  const Model model = with_layers(
+      "- conv: {name: a, filters: 14, size: 1}\n- conv: {name: b, from: x, filters: 14, size: 1}\n"
+      "- yolo: {name: first, mask: [0, 1]}\n- shortcut: {from: [a, b]}\n"
+      "- conv: {name: c, filters: 12, size: 1}\n");
+  const CoupledChannels coupled = couple_channels(model);
+  for (const size_t layer : {1, 2}) {
+    for (const int set : coupled.sets[layer])
+      EXPECT_EQ(coupled.kept_for[static_cast<size_t>(set)], "read by first") << model.layers[layer].name;
+  }
+}
+
 TEST(CoupledChannels, ASumWithTheImageStaysWhole) {
   const Model model = with_layers(
       "- conv: {name: b, filters: 3, size: 1}\n- shortcut: {name: sum, from: [b, input]}\n"

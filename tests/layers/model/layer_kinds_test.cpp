@@ -76,6 +76,15 @@ TEST(LayerKinds, MapsOfUnlikeSidesAreRefused) {
   EXPECT_THROW(output_shape(layer, {{1, 8, 8, 3}, {1, 8, 7, 3}}), InputError);
   layer.attributes = ScaleChannelsAttributes{};
   EXPECT_THROW(output_shape(layer, {{1, 8, 8, 3}, {1, 8, 8, 3}}), InputError);
+  layer.attributes = ConcatAttributes{};
+  try {
+    output_shape(layer, {{1, 8, 16, 3}, {1, 8, 7, 3}});
+    FAIL();
+  } catch (const InputError& error) {  // width x height
+    const std::string text = error.what();
+    EXPECT_NE(text.find("a map of 16x8 pixels and one of 7x8, which must have 16x8"), std::string::npos)
+        << text;
+  }
 }
 
 TEST(LayerKinds, HaveNamesOfTheirOwn) {

@@ -86,6 +86,25 @@ TEST(Model, BlocksExpandWithTheirParameters) {
   EXPECT_EQ(model.layers[5].inputs, std::vector<int>{4});
 }
 
+TEST(Model, ABlocksParameterMayBeOfSeveralWords) {
+  const Model model = model_of(R"(
+head: {anchors: [[10, 10]]}
+blocks:
+  narrow:
+    parameters: [half_filters, half]
+    layers:
+      - conv: {filters: $half_filters, size: 1}
+      - conv: {filters: 2*$half_filters/$half, size: 3}
+layers:
+  - narrow: {half_filters: 12, half: 4}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0]}
+)",
+                               2);
+  EXPECT_EQ(model.layers[0].channels, 12);
+  EXPECT_EQ(model.layers[1].channels, 6);
+}
+
 /// A run's `head:`.
 HeadOptions head_of_run(const std::string& yaml) {
   HeadOptions head;
@@ -245,6 +264,7 @@ TEST(Model, RefusesWhatMakesNoSenseAndSaysWhere) {
   expect_refused(head + "  - conv: {filters: 8}\n  - conv: {from: input, filters: 8}\n" + end, "3",
                  "nothing reads");
   expect_refused(head + "  - conv: {filters: 7}\n  - yolo: {mask: [0, 1]}\n", "4", "names anchor 1");
+  expect_refused(head + "  - conv: {filters: 7}\n  - yolo: {mask: [-1]}\n", "4", "names anchor -1");
   expect_refused(head + "  - conv: {filters: 8}\n  - yolo: {mask: [0]}\n", "4", "needs 7 channels");
   expect_refused(head + "  - conv: {filters: auto}\n  - conv: {filters: 7}\n" + "  - yolo: {mask: [0]}\n",
                  "4", "auto");

@@ -124,6 +124,34 @@ layers:
       << write_model_yaml(model, {}, true);
 }
 
+TEST(ModelWriter, LayersAreTheSameWhereTheyReadTheSame) {
+  const auto model_with = [](const std::string& last) {
+    return model_of(R"(
+head: {anchors: [[10, 12]]}
+layers:
+  - conv: {name: a, filters: 8, size: 3}
+  - conv: {name: b, filters: 8, size: 3}
+  - shortcut: {from: [a, b]}
+)" + last + R"(
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0]}
+)",
+                    2);
+  };
+  const Model model = model_with("  - conv: {name: c, filters: 8, size: 3}");
+  EXPECT_TRUE(same_layers(model.layers, model_with("  - conv: {name: d, filters: 8, size: 3}").layers));
+  for (const char* other :
+       {"  - conv: {name: c, filters: 8, size: 1}", "  - conv: {name: c, filters: 9, size: 3}",
+        "  - max_pool: {name: c, size: 3, stride: 1}"})
+    EXPECT_FALSE(same_layers(model.layers, model_with(other).layers)) << other;
+  Model rewired = model;
+  rewired.layers[3].inputs = {1};
+  EXPECT_FALSE(same_layers(model.layers, rewired.layers)) << "c reads b, and not the sum";
+  rewired = model;
+  rewired.layers[2].inputs = {1, 0};
+  EXPECT_FALSE(same_layers(model.layers, rewired.layers)) << "the sum reads them in another order";
+}
+
 TEST(ModelWriter, AModelThatNoYamlDescribedIsWrittenWithItsClassesAndHeads) {
   Model model = testing::every_layer_model();
   model.description.reset();

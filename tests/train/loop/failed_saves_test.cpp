@@ -68,6 +68,23 @@ TEST(FailedSaves, AreForeseenWhereTheDiskHasTooLittleSpace) {
   }
 }
 
+TEST(FailedSaves, AreForeseenOfAllSnapshotsThatTheRunIsToLeave) {
+  SmallRun run;
+  // The best and the last weights; with snapshots also those of the epochs 2, 4 and 6.
+  for (const auto& [every, files] : {std::pair("0", "for 2 weights files"), {"2", "for 5 weights files"}}) {
+    SmallTraining training(
+        run.load({"train.epochs=7", "train.average=0", std::string("train.save_epochs=") + every}),
+        run.folder() / every);
+    training.free_space = [](const fs::path&) { return uint64_t{1}; };
+    std::stop_source stop;
+    stop.request_stop();
+    Trainer trainer = training.make();
+    const testing::Logged logged;
+    ASSERT_EQ(trainer.run(stop.get_token()), TrainingEnd::interrupted);
+    EXPECT_NE(logged.text().find(files), std::string::npos) << logged.text();
+  }
+}
+
 TEST(FailedSaves, DoNotEndARunAndLeaveNoTraceOnceTheyWorkAgain) {
   SmallRun run;
   // With a rate of next to nothing every evaluation gives the same score: the first stays the best.

@@ -30,6 +30,7 @@ struct SimulatedLimits {
   int epochs = 0, every = 0;  ///< 0: automatic
   int64_t val_images = 40;
   int batch = 4, average = 3;
+  int start = 1;                      ///< the first epoch that is evaluated
   std::vector<InputSize> sizes = {};  ///< through which the input grows over the first 60 %
 };
 
@@ -43,6 +44,7 @@ class SimulatedRun {
     config_.train.minutes = limits.minutes;
     if (limits.epochs > 0) config_.train.epochs = limits.epochs;
     if (limits.every > 0) config_.evaluate.every = limits.every;
+    config_.evaluate.start = limits.start;
     config_.train.sizes = limits.sizes;
     config_.train.grow = limits.sizes.empty() ? 0.0f : 0.6f;
     growing_.emplace(config_);
@@ -91,6 +93,8 @@ class SimulatedRun {
   /// Both without the evaluation of the average.
   double evaluating() const { return evaluating_ / (60.0 * config_.train.minutes); }
   int evaluations() const { return evaluations_; }
+  /// The epoch of the first evaluation, from 1; 0: there was none.
+  int64_t first_evaluated() const { return first_evaluated_; }
   const std::string& evaluation_described() const { return evaluation_described_; }
   double worked() const { return worked_; }
   bool evaluated_last() const { return evaluated_last_; }
@@ -121,7 +125,7 @@ class SimulatedRun {
   }
   void evaluate() {
     const double seconds = machine_.evaluation(worked_);
-    ++evaluations_;
+    if (++evaluations_ == 1) first_evaluated_ = progress_.epoch + 1;
     evaluating_ += seconds;
     pass(seconds);
     if (!over()) keep_set(progress_.kept, {progress_.iteration, 0}, config_.train.average);
@@ -161,6 +165,7 @@ class SimulatedRun {
   SimulatedMachine machine_;
   double now_ = 1000, worked_ = 0, evaluating_ = 0, at_full_size_ = 0;
   int evaluations_ = 0;
+  int64_t first_evaluated_ = 0;
   bool evaluated_last_ = false;
   int64_t val_images_;
   std::string evaluation_described_;

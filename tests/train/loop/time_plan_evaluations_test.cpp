@@ -90,5 +90,13 @@ TEST(TimePlan, EvaluatesAsOftenAsItWasTold) {
   EXPECT_EQ(run.evaluations(), (epochs - 1) / 4 + 1 + ((epochs - 1) % 4 > 0 ? 1 : 0)) << summary_of(run);
 }
 
+TEST(TimePlan, EvaluatesNoEpochBeforeTheFirstThatItWasTold) {
+  for (const int start : {3, 6}) {
+    SimulatedRun run({.images = 160, .start = start}, {});
+    run.run();
+    EXPECT_GE(run.first_evaluated(), start) << summary_of(run);
+  }
+}
+
 }  // namespace
 }  // namespace brightnet::testing

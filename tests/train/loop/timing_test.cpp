@@ -237,7 +237,15 @@ TEST(TrainerPace, SpendsItsMinutesWithTheEvaluationOfTheAverageWhereThereIsOne) 
     TimedTraining timed(
         config, run.folder() / "out", false, clock, [](int64_t) { return 1.0; }, evaluation);
     Trainer trainer = timed.training.make();
-    ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+    std::string said;
+    {
+      const Logged logged;
+      ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+      said = logged.text();
+    }
+    EXPECT_EQ(said.find("25 % of train.minutes = 2: few evaluations fit") != std::string::npos,
+              evaluation == 30)
+        << said;
     EXPECT_GE(clock, 0.9 * 120);
     EXPECT_LE(clock, 120);
     EXPECT_EQ(trainer.progress().averaged, evaluation < 30);
@@ -277,6 +285,71 @@ TEST(TrainerPace, AResumedRunRepeatsThePlansAndHasTheMinutesThatAreLeft) {
   std::vector<float> rates = first.seen.rates;
   rates.insert(rates.end(), rest.seen.rates.begin(), rest.seen.rates.end());
   EXPECT_EQ(rates, planned_rates(config, 300'000, progress));
+}
+
+TEST(TrainerPace, ARunThatIsResumedWithALengthHasItInThePlaceOfItsPlans) {
+  const SmallRun run;
+  const std::vector<std::string> both{"evaluate.every=6", "train.average=0"};
+  std::vector<std::string> minutes = both, epochs = both;
+  minutes.insert(minutes.end(), {"train.epochs=100000", "train.minutes=2"});
+  epochs.insert(epochs.end(), {"train.epochs=10", "train.minutes=0"});
+  double clock = 0;
+  const auto one_second = [](int64_t) { return 1.0; };
+  TimedTraining first(run.load(minutes), run.folder() / "out", false, clock, one_second);
+  first.stop_in_step = 24;
+  Trainer stopped = first.training.make();
+  ASSERT_EQ(stopped.run(first.seen.stop.get_token()), TrainingEnd::interrupted);
+  ASSERT_FALSE(stopped.progress().plans.empty());
+  const int64_t done = stopped.progress().iteration;
+  ASSERT_LT(done, 27);
+
+  const RunConfig config = run.load(epochs);
+  TimedTraining rest(config, run.folder() / "out", true, clock, one_second);
+  Trainer resumed = rest.training.make();
+  resumed.resume();
+  EXPECT_TRUE(resumed.progress().plans.empty());
+  ASSERT_EQ(resumed.run(), TrainingEnd::finished);
+  EXPECT_EQ(resumed.progress().epoch, 10);
+  EXPECT_EQ(resumed.progress().iteration, 30);
+  const Schedule schedule(config.schedule, config.optimizer.rate, 3, 30);
+  ASSERT_EQ(rest.seen.rates.size(), static_cast<size_t>(30 - done));
+  for (size_t i = 0; i < rest.seen.rates.size(); ++i)
+    EXPECT_FLOAT_EQ(rest.seen.rates[i], schedule.rate(done + static_cast<int64_t>(i))) << "step " << i;
+}
+
+/// Of which step the saved state is at the first step after a best evaluation; 0: there is none.
+class StateAfterTheBest : public TrainingObserver {
+ public:
+  explicit StateAfterTheBest(const RunFolder& folder) : folder_(folder) {}
+  std::string name() const override { return "the watcher of saved states"; }
+  void best_found(const BestFound& event) override { best_ = event.status.iteration; }
+  void step_done(const StepDone&) override {
+    if (best_ == 0) return;
+    best.push_back(std::exchange(best_, 0));
+    saved.push_back(fs::exists(folder_.state()) ? read_state(folder_.state()).progress.iteration : 0);
+  }
+
+  std::vector<int64_t> best, saved;
+
+ private:
+  const RunFolder& folder_;
+  int64_t best_ = 0;
+};
+
+TEST(TrainerPace, SavesItsStateAfterABestEvaluationWithinAnEpoch) {
+  const SmallRun run(160);
+  RunConfig config = run.load({"train.minutes=0.5", "train.average=0", "train.save_every=1e9"});
+  config.train.epochs = {};
+  config.evaluate.every = {};
+  double clock = 0;
+  TimedTraining timed(config, run.folder() / "out", false, clock, [](int64_t) { return 0.5; });
+  StateAfterTheBest watcher(timed.training.folder);
+  timed.training.watched = false;
+  timed.training.observers_besides = {&watcher};
+  ASSERT_EQ(timed.training.make().run(), TrainingEnd::finished);
+  ASSERT_FALSE(watcher.best.empty()) << "the first evaluation is the best so far";
+  EXPECT_LT(watcher.best[0], 40) << "within the first epoch";
+  EXPECT_EQ(watcher.saved, watcher.best);
 }
 
 TEST(TrainerPace, EvaluatesWithinAnEpochThatIsLongerThanTheTime) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/train/small_training.h"
+#include "train/report/report_observer.h"
 
 namespace brightnet::testing {
 namespace {
@@ -36,6 +37,39 @@ TEST(TrainerReport, HasTheGradientsNormAndTheClippedShareWithinEpochs) {
   ASSERT_GE(norms.size(), 1u);
   for (size_t i = 0; i < norms.size(); ++i) EXPECT_FLOAT_EQ(norms[i], static_cast<float>(seen.norms[i]));
   EXPECT_EQ(scalars(training.folder.path(), "step/clipped"), std::vector<float>(norms.size(), 1));
+}
+
+TEST(TrainerReport, HasTheMeansSinceItsLastPointInEveryEpoch) {
+  SmallRun run;
+  double clock = 1000;
+  SmallTraining training(run.load({"train.log_every=1"}), run.folder() / "out");
+  training.now = [&clock] { return clock; };
+  const Trainer trainer = training.make();
+  ReportObserver observer(*training.setup, training.layout, {});
+  TrainingStatus status;
+  status.epoch = 1;
+  status.epochs = 2;
+  observer.run_began({.status = status});
+  // The sums of the epoch after so many of its steps, of four images each.
+  const auto step = [&](int64_t steps, double norm, double seconds) {
+    clock += 10;
+    ++status.iteration;
+    status.step = steps;
+    status.losses.images = status.sums.images = 4.0 * static_cast<double>(steps);
+    status.losses.steps = static_cast<double>(steps);
+    status.losses.norm = norm;
+    status.sums.seconds = seconds;
+    observer.step_done({status});
+  };
+  step(1, 2, 1);
+  step(2, 2 + 3, 1 + 2);
+  status.step = 0;
+  status.epochs_done = 1;
+  observer.epoch_ended({status, nullptr});
+  step(1, 5, 4);
+  step(2, 5 + 7, 4 + 8);
+  EXPECT_EQ(scalars(training.folder.path(), "step/gradient_norm"), (std::vector<float>{2, 3, 5, 7}));
+  EXPECT_EQ(scalars(training.folder.path(), "step/images_per_s"), (std::vector<float>{4, 2, 1, 0.5}));
 }
 
 }  // namespace

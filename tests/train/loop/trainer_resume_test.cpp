@@ -116,6 +116,38 @@ TEST(Trainer, DoesTheRestOfItsEpochsWithDataThatHaveChanged) {
   }
 }
 
+TEST(Trainer, SaysOnResumeThatItsValidationSplitHasChanged) {
+  SmallRun run;
+  const RunConfig config = run.load({"train.epochs=3"});
+  stop_in_the_first_epoch(config, run.folder() / "out");
+  const fs::path labels = run.folder() / "data/labels/val";
+  const fs::path label = fs::directory_iterator(labels)->path();
+  write_atomically(label, std::string("1 0.5 0.5 0.25 0.375\n"));
+  SmallTraining training(config, run.folder() / "out", true);
+  Trainer trainer = training.make();
+  const testing::Logged logged;
+  trainer.resume();
+  const std::string words = logged.text();
+  EXPECT_NE(words.find("The validation split has changed"), std::string::npos) << words;
+  EXPECT_NE(words.find("not comparable with the earlier ones"), std::string::npos) << words;
+  EXPECT_EQ(words.find("training split"), std::string::npos) << words;
+}
+
+TEST(Trainer, SaysOnResumeThatItHasAnotherNumberOfThreads) {
+  SmallRun run;
+  const RunConfig config = run.load({"train.epochs=3"});
+  stop_in_the_first_epoch(config, run.folder() / "out");
+  SmallTraining training(config, run.folder() / "out", true);
+  change_state(training, [](RunState& state) { state.threads = 1234; });
+  Trainer trainer = training.make();
+  const testing::Logged logged;
+  trainer.resume();
+  const std::string words = logged.text();
+  EXPECT_NE(words.find("computed with 1234 threads"), std::string::npos) << words;
+  EXPECT_NE(words.find("not be bit-identical"), std::string::npos) << words;
+  EXPECT_NE(words.find("OMP_NUM_THREADS=1234"), std::string::npos) << words;
+}
+
 TEST(Trainer, KnowsItsBestScoreAndThatItIsOverAfterAResume) {
   SmallRun run;
   SmallTraining training(run.load(), run.folder() / "out");

@@ -95,6 +95,22 @@ TEST(Validation, IsNotDecidedByOneLuckyEvaluation) {
   }
 }
 
+TEST(Validation, ThatBeginsAnewForgetsTheScoresThatItSmoothed) {
+  Decisions run;
+  run.config.evaluate.smooth = 3;
+  run.config.train.average = 2;
+  Validation validation = run.make();
+  Progress progress;
+  for (progress.epoch = 1; progress.epoch <= 3; ++progress.epoch)
+    validation.record_score(scored(0.8, 0), progress);
+  validation.begin_anew(progress);
+  EXPECT_FALSE(validation.best());
+  EXPECT_TRUE(progress.kept.empty());
+  EXPECT_TRUE(validation.record_score(scored(0.3, 0), progress)) << "of a larger input";
+  EXPECT_EQ(progress.best_score, 0.3);
+  EXPECT_EQ(progress.best_epoch, 4);
+}
+
 TEST(Validation, TakesEqualScoresForEqualHoweverTheyAreSmoothed) {
   Decisions run;
   run.config.evaluate.smooth = 3;

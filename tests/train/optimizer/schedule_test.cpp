@@ -164,5 +164,19 @@ TEST(Schedule, DropsAtEightyAndNinetyPercentOfThePlanButOnlyOnce) {
   EXPECT_FLOAT_EQ(rates[999], 0.01f);
 }
 
+TEST(Schedule, DropsAtGivenStepsHoweverLongThePlans) {
+  for (const bool two : {false, true}) {
+    ScheduleOptions o = options(ScheduleKind::steps);
+    o.steps = two ? std::vector<float>{30, 40} : std::vector<float>{30};
+    o.scales = two ? std::vector<float>{0.1f, 0.5f} : std::vector<float>{0.1f};
+    const auto rates = rates_of(Schedule(o, 1.0f, 10, 1000), {{100, 500}, {200, 600}});
+    EXPECT_FLOAT_EQ(rates[299], 1);
+    EXPECT_FLOAT_EQ(rates[300], 0.1f);
+    EXPECT_FLOAT_EQ(rates[399], 0.1f);
+    EXPECT_FLOAT_EQ(rates[400], two ? 0.05f : 0.1f);
+    EXPECT_FLOAT_EQ(rates[599], two ? 0.05f : 0.1f);
+  }
+}
+
 }  // namespace
 }  // namespace brightnet

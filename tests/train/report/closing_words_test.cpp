@@ -113,6 +113,20 @@ TEST(ClosingWords, SayThatNotEvenTheTrainingImagesAreKnown) {
   expect_alone(run, {"still improving"});
 }
 
+TEST(ClosingWords, JudgeTheEvaluationsAtTheFinalInputSizeAlone) {
+  RunOutcome run = healthy();
+  run.curves.columns.emplace_back("input_height");
+  for (auto& row : run.curves.rows) {
+    const bool small = row[0] <= 20;
+    row.push_back(small ? 224 : 416);
+    if (small) row[2] = 0.9;
+  }
+  const auto sentences = closing_words(run);
+  EXPECT_TRUE(sentences.empty()) << sentences[0];
+  for (auto& row : run.curves.rows) row[3] = 416;
+  expect_alone(run, {"It over-fits from about epoch", "fell from 0.900"});
+}
+
 TEST(ClosingWords, SayThatTheValidationLossRisesWhileNothingIsGained) {
   RunOutcome run = healthy();
   run.curves.columns.emplace_back("val_loss");

@@ -109,6 +109,28 @@ void write_data_of(const fs::path& run, uint64_t train, uint64_t val) {
   save_state(RunFolder::at(run).state(), state, {}, *backend);
 }
 
+// Of smoothed scores another evaluation may be the best than the one with the highest score.
+TEST(Comparison, TakesTheScoresOfTheBestWeightsFromTheState) {
+  const SmallRun run;
+  const fs::path path = make_run(run, "a", {});
+  RunState state;
+  state.layout = "layout";
+  state.threads = 1;
+  state.progress.epoch = 2;
+  state.progress.best_epoch = 2;
+  Metrics& best = state.best.emplace();
+  best.AP = 0.125;
+  best.AP50 = 0.75;
+  best.AP75 = 0.25;
+  const auto backend = make_cpu_backend();
+  save_state(RunFolder::at(path).state(), state, {}, *backend);
+  const ComparedRun read = read_run(path);
+  EXPECT_EQ(read.best_epoch, 2);
+  EXPECT_EQ(read.AP, 0.125);
+  EXPECT_EQ(read.AP50, 0.75);
+  EXPECT_EQ(read.AP75, 0.25);
+}
+
 TEST(Comparison, NamesOtherData) {
   const SmallRun run;
   std::vector<fs::path> folders{make_run(run, "a", {}), make_run(run, "b", {}), make_run(run, "c", {}),

@@ -81,6 +81,18 @@ TEST(Plots, TheBestValueAndEpochAreFound) {
       << "not among the epochs";
 }
 
+TEST(Plots, TheBestValueIsOneOfTheLastInputSize) {
+  const MetricsTable table{
+      {"epoch", "AP", "input_height"},
+      {{1, 0.5, 224}, {2, 0.9, 224}, {3, 0.8, 320}, {4, 0.6, 416}, {5, 0.7, 416}, {6, 0.65, 416}}};
+  const auto panels = results_panels(table);
+  ASSERT_EQ(panels.size(), 1u);
+  EXPECT_EQ(panels[0].grew, (std::vector<double>{2, 3}));
+  ASSERT_EQ(panels[0].curves.size(), 1u);
+  EXPECT_EQ(panels[0].curves[0].comparable_after, 3);
+  EXPECT_EQ(best_of(panels[0].curves[0], Better::higher), 4);
+}
+
 TEST(Plots, PanelsFollowFromTheColumnsThatATableHas) {
   const auto titles = [](const std::vector<std::string>& columns) {
     std::string all;
@@ -205,6 +217,23 @@ TEST(Plots, TheBackgroundOfTheConfusionHasAColourOfItsOwn) {
   EXPECT_TRUE(is_brown(0, 2)) << "a false alarm";
   EXPECT_FALSE(is_brown(0, 0));
   EXPECT_FALSE(is_brown(2, 2));
+}
+
+TEST(Plots, TheBestPointLiesAtItsRecallAndItsPrecision) {
+  Metrics metrics = some_metrics(1);
+  metrics.best = {.precision = 0.9, .recall = 0.3, .f1 = 0.45, .score = 0.4};
+  const cv::Vec3b red(213, 40, 60);
+  // The inside is 560 units wide from 80 on, and 540 high from 76 on. The mark is a ring, to the right of whose middle are
+  // no dashes.
+  const auto is_marked = [&](const cv::Mat& plot, double x, double y) {
+    return cv::norm(plot.at<cv::Vec3b>(pixel(76 + 540 * (1 - y)), pixel(80 + 560 * x + 4.5)), red) < 60;
+  };
+  const cv::Mat over_recall = plot_precision_recall(metrics);
+  EXPECT_TRUE(is_marked(over_recall, 0.3, 0.9));
+  EXPECT_FALSE(is_marked(over_recall, 0.9, 0.3));
+  EXPECT_TRUE(is_marked(plot_over_score(metrics, OverScore::precision), 0.4, 0.9));
+  EXPECT_TRUE(is_marked(plot_over_score(metrics, OverScore::recall), 0.4, 0.3));
+  EXPECT_TRUE(is_marked(plot_over_score(metrics, OverScore::f1), 0.4, 0.45));
 }
 
 TEST(Plots, PicturesComeForAnyNumberOfClasses) {

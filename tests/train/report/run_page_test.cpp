@@ -134,5 +134,21 @@ TEST(RunPage, OfAnEvaluationHasNoTrainingObjects) {
   EXPECT_EQ(tile(page, "AP50 (mAP@0.5)"), "1.000");
 }
 
+TEST(RunPage, OfAnEvaluationHasItsScoresAsHeadlines) {
+  Metrics metrics = some_metrics();
+  metrics.AP50 = 0.875;
+  metrics.AP = 0.625;
+  metrics.AP75 = 0.5;
+  metrics.AR = 0.25;
+  metrics.best = {.precision = 0.8, .recall = 0.7, .f1 = 0.75, .score = 0.3};
+  const Page page = evaluation_page("weights", metrics, {});
+  EXPECT_EQ(tile(page, "AP50 (mAP@0.5)"), "0.875");
+  EXPECT_EQ(tile(page, "AP (mAP@0.5:0.95)"), "0.625");
+  EXPECT_EQ(tile(page, "AP75"), "0.500");
+  EXPECT_EQ(tile(page, "AR (100 detections)"), "0.250");
+  EXPECT_EQ(tile(page, "precision at confidence 0.300"), "0.800");
+  EXPECT_EQ(tile(page, "recall at confidence 0.300"), "0.700");
+}
+
 }  // namespace
 }  // namespace brightnet

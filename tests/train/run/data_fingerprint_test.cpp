@@ -37,7 +37,13 @@ TEST(DataFingerprint, NoticesWhatNumbersDoNotShow) {
   for (const auto& edit : std::vector<std::function<void(Dataset&)>>{
            [](Dataset& data) { data.images[1].file = "here/images/c.jpg"; },
            [](Dataset& data) { data.images[1].width = 63; },
+           [](Dataset& data) { data.images[1].height = 47; },
            [](Dataset& data) { data.images[0].annotations[0].x1 = 1; },
+           [](Dataset& data) { data.images[0].annotations[0].y1 = 1; },
+           [](Dataset& data) { data.images[0].annotations[0].x2 = 9; },
+           [](Dataset& data) { data.images[0].annotations[0].y2 = 9; },
+           [](Dataset& data) { data.images[0].annotations[0].crowd = true; },
+           [](Dataset& data) { data.images[0].annotations[0].difficult = true; },
            [](Dataset& data) { data.images[0].annotations[0].class_id = 1; },
            [](Dataset& data) { std::swap(data.images[0].annotations, data.images[1].annotations); },
            [](Dataset& data) {

@@ -82,5 +82,21 @@ TEST(RunData, AFractionLeavesValidationAlone) {
   EXPECT_THROW(load_run_config(run.config(), {"data.fraction=1.5"}), InputError);
 }
 
+TEST(RunData, AFractionIsOfWhatAFoldTrainsOn) {
+  const SmallRun run(20, 4);
+  const auto fold = [&](const std::string& fraction) {
+    return read_run_data(load_run_config(run.config(), {"data.fold=1/4", "data.fraction=" + fraction}),
+                         false);
+  };
+  const RunData whole = fold("1"), half = fold("0.5");
+  const size_t all = whole.training.images.size();
+  ASSERT_GT(all, 4u);
+  ASSERT_EQ(half.training.images.size(), (all + 1) / 2);
+  const auto known = names(whole.training);
+  for (const std::string& name : names(half.training))
+    EXPECT_NE(std::find(known.begin(), known.end(), name), known.end()) << name;
+  EXPECT_EQ(names(half.validation), names(whole.validation)) << "all of them are validated";
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -60,6 +60,16 @@ TEST_F(QuantizedStart, IsTheCalibratedNetworkWithoutBatchNorm) {
   EXPECT_TRUE(std::get<ConvAttributes>(described.layers[0].attributes).batch_norm);
 }
 
+// Square pictures of an upright input: either drawn out or with grey bars.
+TEST_F(QuantizedStart, IsCalibratedOnImagesAsTheRunSeesThem) {
+  const auto scales = [&](const std::string& letterbox) {
+    return prepared(request({"train.size=64x32", "augment.letterbox=" + letterbox})).model.quantization;
+  };
+  const Quantization letterboxed = scales("true");
+  EXPECT_EQ(letterboxed, scales("true"));
+  EXPECT_NE(letterboxed, scales("false"));
+}
+
 TEST_F(QuantizedStart, TrainsInFp32UnlessToldOtherwise) {
   RunRequest automatic = request();
   std::erase(automatic.overrides.assignments, "train.precision=fp32");

@@ -6,6 +6,7 @@
 #include "train/report/training_images.h"
 #include "train/setup/outcome.h"
 #include "train/setup/preparation.h"
+#include "train/setup/training_run.h"
 
 namespace brightnet::testing {
 namespace {
@@ -150,6 +151,44 @@ TEST(RunEnd, ComparesTrainingPicturesNotTheirTilesWithValidation) {
   const Dataset pictures = read_dataset(run.run.config.data, Split::train);
   for (size_t i = 0; i < 10; ++i) objects += pictures.images[2 * i].annotations.size();
   EXPECT_EQ(images->training.truths, static_cast<int64_t>(objects));
+}
+
+TEST(RunEnd, NamesTheWeightsToUseOfWhichTheAverageIsFirst) {
+  const SmallRun small;
+  const std::vector<std::string> settings{"train.epochs=1"};
+  const auto train = [](const RunRequest& request) {
+    Communicator& solo = Communicator::solo();
+    return run_training(request, common_device(solo, [] { return "cpu"; }), solo, {});
+  };
+  RunRequest request;
+  request.config = small.config().string();
+  request.overrides.assignments = SmallRun::short_run(settings);
+  request.out = (small.folder() / "out").string();
+  EXPECT_EQ(train(request).weights.filename(), "best.safetensors");
+  const SmallTraining training(small.load(settings), request.out, true);
+  const RunFolder& folder = training.folder;
+  fs::copy_file(folder.best(), folder.averaged());
+  change_state(training, [](RunState& state) {
+    state.progress.averaged = true;
+    state.progress.averaged_score = 0.9;
+  });
+  RunRequest again;
+  again.resuming = true;
+  again.resume = request.out;
+  const auto expect_named = [&](const fs::path& weights) {
+    const Logged logged;
+    const TrainedRun over = train(again);
+    EXPECT_FALSE(over.end) << "nothing was left to do";
+    EXPECT_EQ(over.weights.filename(), weights.filename());
+    const std::string& said = logged.text();
+    const size_t command = said.find("brightnet detect --weights "), source = said.find(" --source FOLDER");
+    ASSERT_LT(command, source) << said;
+    EXPECT_NE(said.substr(command, source - command).find(weights.filename().string()), std::string::npos)
+        << said;
+  };
+  expect_named(folder.averaged());
+  fs::remove(folder.averaged());
+  expect_named(folder.best());
 }
 
 }  // namespace

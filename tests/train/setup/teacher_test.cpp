@@ -124,6 +124,15 @@ TEST_F(TeacherTest, IsLearntFromAndLeavesNoTraceInTheWeights) {
   EXPECT_NE(read_file(taught.config()).find("teacher_sha256: " + sha256_of(teacher_)), std::string::npos);
 }
 
+TEST_F(TeacherTest, IsLookedForBesideTheConfiguration) {
+  write_atomically(run_.folder() / "teacher.cfg", std::string("[net]\n"));
+  run_.write_config("train: {teacher: teacher.safetensors, teacher_cfg: teacher.cfg}\n");
+  const TrainOptions train = load_run_config(run_.config()).train;
+  std::error_code error;
+  EXPECT_TRUE(fs::equivalent(train.teacher, teacher_, error)) << train.teacher;
+  EXPECT_TRUE(fs::equivalent(train.teacher_cfg, run_.folder() / "teacher.cfg", error)) << train.teacher_cfg;
+}
+
 TEST_F(TeacherTest, WeighsPredictionsAndFeaturesAsTheRunSays) {
   const Preparation run = prepare(request("out", {"train.distill=0.5", "train.distill_features=0.25"}),
                                   device(), Communicator::solo());

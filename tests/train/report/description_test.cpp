@@ -1,0 +1,31 @@
+#include "train/report/description.h"
+
+#include <fmt/format.h>
+
+#include "tests/train/small_training.h"
+#include "train/run/data_fingerprint.h"
+
+namespace brightnet::testing {
+namespace {
+
+TEST(RunDescription, HasTheImagesObjectsAndFingerprintOfEachSplit) {
+  const SmallRun run(12, 4);
+  SmallTraining training(run.load(), run.folder() / "out");
+  const Trainer trainer = training.make();
+  const RunDescription described = describe_run(*training.setup, training.layout, 0);
+  const auto expected = [](const Dataset& split) {
+    size_t objects = 0;
+    for (const ImageRecord& image : split.images) objects += image.annotations.size();
+    return fmt::format("{} images with {} objects; fingerprint {:016x}", split.images.size(), objects,
+                       fingerprint(split).hash);
+  };
+  ASSERT_NE(expected(training.train), expected(training.val));
+  ASSERT_GE(described.data.size(), 2u);
+  EXPECT_EQ(described.data[0].first, "training split");
+  EXPECT_EQ(described.data[0].second, expected(training.train));
+  EXPECT_EQ(described.data[1].first, "validation split");
+  EXPECT_EQ(described.data[1].second, expected(training.val));
+}
+
+}  // namespace
+}  // namespace brightnet::testing

@@ -1,0 +1,60 @@
+// What a search makes of its options and its configuration, with a script in brightnet's place.
+#include "brightnet/tune.h"
+
+#include "core/json.h"
+#include "tests/train/small_run.h"
+
+namespace brightnet::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SearchValues : public ::testing::Test {
+ protected:
+  /// The answer of a search of one trial, whose run is a script that keeps its words and scores AP 0.2 and AP50 0.4.
+  Json search(const std::vector<std::string>& settings, SearchOptions options) {
+    options.program = run_.folder() / "program";
+    options.keys = {"optimizer.rate"};
+    options.trials = 1;
+    write_atomically(options.program,
+                     "#!/bin/sh\nfor word in \"$@\"; do echo \"$word\"; done > " +
+                         (run_.folder() / "words").string() +
+                         "\nmkdir -p $4\nprintf 'epoch,AP,AP50\\n1,0.2,0.4\\n' > $4/metrics.csv\n");
+    fs::permissions(options.program, fs::perms::owner_all);
+    const fs::path out = run_.folder() / "out";
+    fs::remove_all(out);
+    Answer answer;
+    EXPECT_TRUE(search_values({.run = {.config = run_.config().string(), .settings = settings},
+                               .device = "cpu",
+                               .folder = out,
+                               .found = [&](const Answer& found) { answer = found; }},
+                              options));
+    text_ = answer.text;
+    return Json::parse(answer.json);
+  }
+  /// Whether the trial was given this word.
+  bool has_word(const std::string& word) const {
+    return read_file(run_.folder() / "words").find('\n' + word + '\n') != std::string::npos;
+  }
+
+  SmallRun run_;
+  std::string text_;
+};
+
+TEST_F(SearchValues, JudgesTrialsByTheScoreThatTheConfigurationIsBestBy) {
+  EXPECT_EQ(search({}, {.epochs = 1})["score"], 0.2);
+  EXPECT_EQ(search({"evaluate.best_by=AP50"}, {.epochs = 1})["score"], 0.4);
+  EXPECT_NE(text_.find("AP50"), std::string::npos) << text_;
+}
+
+TEST_F(SearchValues, GivesEachTrialTheLengthThatItIsToldTo) {
+  search({}, {.minutes = 1.5});
+  EXPECT_TRUE(has_word("--set=train.minutes=1.5"));
+  EXPECT_FALSE(has_word("--set=train.minutes=0"));
+  search({}, {.epochs = 7});
+  EXPECT_TRUE(has_word("--set=train.epochs=7"));
+  EXPECT_TRUE(has_word("--set=train.minutes=0"));
+}
+
+}  // namespace
+}  // namespace brightnet::testing
