@@ -110,9 +110,13 @@ int64_t CocoIds::image(const Frame& frame) const {
     const auto found = images_.find(frame.file);
     return found == images_.end() ? frame.place : found->second;
   }
-  const auto found = annotated_.find(fs::path(frame.file).filename().string());
   // Before the work begins (DetectionOutput::check()) a video has no clip yet.
-  if (found == annotated_.end() || frame.clip || is_video_name(frame.file)) {
+  if (frame.clip || is_video_name(frame.file)) {
+    throw InputError("this file is read as a video, and annotations have no ids for a video's frames",
+                     frame.file, "Leave it out of --source, or leave out --coco-ids.");
+  }
+  const auto found = annotated_.find(fs::path(frame.file).filename().string());
+  if (found == annotated_.end()) {
     throw InputError("this image is not among those of " + annotations_.string(), frame.file,
                      "Give --coco-ids the annotations that belong to the images.");
   }

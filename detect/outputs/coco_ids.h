@@ -23,8 +23,8 @@ class CocoIds {
   /// categories by theirs. Throws InputError when the file is not COCO's, or lacks one of the classes.
   CocoIds(const std::filesystem::path& annotations, const std::vector<std::string>& class_names);
 
-  /// The id of an image. Throws InputError for an image that the annotations do not have, and for one of which they do
-  /// not say which of several it is.
+  /// The id of an image. With annotations, throws InputError for a video, for an image that they do not have, and for one
+  /// of which they do not say which of several it is.
   int64_t image(const Frame& frame) const;
   int64_t category(int class_id) const { return categories_[class_id]; }
 
