@@ -46,6 +46,38 @@ TEST(OpenOutputs, WhatAnnotationsDoNotNameIsRefusedBeforeTheWorkBegins) {
   fs::remove_all(folder);
 }
 
+TEST(OpenOutputs, CropsReplaceNoInput) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "open_outputs_crops";
+  fs::remove_all(folder);
+  fs::create_directories(folder / "found/crops/dog");
+  fs::create_directory_symlink("found/crops/dog", folder / "linked");
+  write_atomically(folder / "found/crops/dog/x_1.jpg", std::string("1"));
+  write_atomically(folder / "list.txt", std::string("linked/x_1.jpg\n"));
+  const auto open = [&](const char* source, const char* out, bool crops) {
+    DetectionOptions options;
+    options.source = (folder / source).string();
+    options.out = folder / out;
+    options.save_crops = crops;
+    open_outputs(options, *open_source(options.source), {"dog"});
+  };
+  for (const char* source : {"found/crops/dog", "found/crops/dog/x_1.jpg", "linked", "list.txt"}) {
+    for (const char* out : {"found", "found/crops/..", "linked/../.."}) {
+      try {
+        open(source, out, true);
+        ADD_FAILURE() << source << " was taken with --out " << out;
+      } catch (const InputError& e) {
+        EXPECT_NE(std::string(e.what()).find("which crops would overwrite. Name another with --out"),
+                  std::string::npos)
+            << e.what();
+      }
+      EXPECT_NO_THROW(open(source, out, false)) << source;
+    }
+    EXPECT_NO_THROW(open(source, "other", true)) << source;
+    EXPECT_NO_THROW(open(source, "found/crops/dog/again", true)) << source;
+  }
+  fs::remove_all(folder);
+}
+
 TEST(OpenOutputs, IdsForACameraOrStreamAreRefusedBeforeItIsOpened) {
   for (const char* live : {"0", "rtsp://user:secret@host/a"}) {
     DetectionOptions options;
