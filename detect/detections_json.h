@@ -5,7 +5,8 @@
 //                 Corners in pixels of the image as shown, sorted by descending score. A frame of a video,
 //                 camera or stream also has its number, "frame", from 0.
 // --coco-json     [{"image_id", "category_id", "bbox": [x, y, width, height], "score"}]
-//                 COCO's results format: one entry per detection. Ids: detect/outputs/coco_ids.h.
+//                 COCO's results format: one entry per detection, in pixels as in "box" above, or with --coco-ids
+//                 in those that the annotations refer to (docs/detect.md). Ids: detect/outputs/coco_ids.h.
 // --darknet-json  [{"frame_id", "filename", "objects": [{"class_id", "name", "relative_coordinates":
 //                   {"center_x", "center_y", "width", "height"}, "confidence"}]}]
 //                 As written by `darknet detector test -ext_output -out result.json`: frames from 1,

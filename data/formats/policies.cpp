@@ -4,28 +4,12 @@
 #include <set>
 #include <tuple>
 
+#include "data/image/turned_boxes.h"
+
 namespace brightnet {
 namespace {
 
 using Kind = DataProblem::Kind;
-
-// Rotates a box drawn on the stored pixels to the image as shown.
-void turn(LabelledBox& box, cv::Size shown, int orientation) {
-  const double stored_width = shown.height, stored_height = shown.width;
-  const auto place = [&](double& x, double& y) {
-    const double right = stored_width - x, bottom = stored_height - y;
-    const auto [new_x, new_y] = orientation == 5   ? std::pair(y, x)
-                                : orientation == 6 ? std::pair(bottom, x)
-                                : orientation == 7 ? std::pair(bottom, right)
-                                                   : std::pair(y, right);
-    x = new_x;
-    y = new_y;
-  };
-  place(box.x1, box.y1);
-  place(box.x2, box.y2);
-  if (box.x1 > box.x2) std::swap(box.x1, box.x2);
-  if (box.y1 > box.y2) std::swap(box.y1, box.y2);
-}
 
 std::string numbers(const LabelledBox& box) {
   char text[128];
@@ -46,10 +30,8 @@ void boxes_to_pixels(LabelledImage& image, const ImageInfo& info, ProblemLog& lo
     return;
   }
   if (image.declared.empty() || image.declared == info.shown) return;
-  const bool as_stored =
-      info.orientation >= 5 && image.declared == cv::Size(info.shown.height, info.shown.width);
-  if (as_stored) {
-    for (auto& box : image.boxes) turn(box, info.shown, info.orientation);
+  if (drawn_as_stored(image.declared, info)) {
+    for (auto& box : image.boxes) turn_box(box, info);
     log.add(Kind::turned_boxes, image.file.string(), "EXIF orientation " + std::to_string(info.orientation));
     return;
   }

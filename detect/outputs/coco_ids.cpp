@@ -85,7 +85,8 @@ CocoIds::CocoIds(const fs::path& annotations, const std::vector<std::string>& cl
   try {
     for (const auto& image : document["images"]) {
       const fs::path file_name = image.at("file_name").get<std::string>();
-      annotated_[file_name.filename().string()].push_back({file_name, whole_number<int64_t>(image.at("id"))});
+      annotated_[file_name.filename().string()].push_back(
+          {file_name, whole_number<int64_t>(image.at("id")), json_size(image, "width", "height")});
     }
     for (const auto& category : document["categories"])
       categories[category.at("name")] = whole_number<int64_t>(category.at("id"));
@@ -110,17 +111,30 @@ int64_t CocoIds::image(const Frame& frame) const {
     const auto found = images_.find(frame.file);
     return found == images_.end() ? frame.place : found->second;
   }
-  const auto found = annotated_.find(fs::path(frame.file).filename().string());
+  return annotated(frame).id;
+}
+
+cv::Size CocoIds::stated_size(const Frame& frame) const {
+  return annotations_.empty() ? cv::Size() : annotated(frame).size;
+}
+
+const CocoIds::AnnotatedImage& CocoIds::annotated(const Frame& frame) const {
   // Before the work begins (DetectionOutput::check()) a video has no clip yet.
-  if (found == annotated_.end() || frame.clip || is_video_name(frame.file)) {
+  if (frame.clip || is_video_name(frame.file)) {
+    throw InputError("this file is read as a video, and annotations have no ids for a video's frames",
+                     frame.file, "Leave it out of --source, or leave out --coco-ids.");
+  }
+  const auto found = annotated_.find(fs::path(frame.file).filename().string());
+  if (found == annotated_.end()) {
     throw InputError("this image is not among those of " + annotations_.string(), frame.file,
                      "Give --coco-ids the annotations that belong to the images.");
   }
   return best_fit(found->second, frame.file);
 }
 
-int64_t CocoIds::best_fit(const std::vector<AnnotatedImage>& images, const std::string& file) const {
-  if (images.size() == 1) return images[0].id;  // its folder may have been moved
+const CocoIds::AnnotatedImage& CocoIds::best_fit(const std::vector<AnnotatedImage>& images,
+                                                 const std::string& file) const {
+  if (images.size() == 1) return images[0];  // its folder may have been moved
   size_t most = 0;
   std::vector<const AnnotatedImage*> best;
   for (const AnnotatedImage& image : images) {
@@ -131,7 +145,7 @@ int64_t CocoIds::best_fit(const std::vector<AnnotatedImage>& images, const std::
     best.push_back(&image);
   }
   const auto is_same = [&](const AnnotatedImage* image) { return image->id == best[0]->id; };
-  if (!best.empty() && std::all_of(best.begin(), best.end(), is_same)) return best[0]->id;
+  if (!best.empty() && std::all_of(best.begin(), best.end(), is_same)) return *best[0];
   if (best.size() < 2) best = {&images[0], &images[1]};
   throw InputError(
       fmt::format("{} has several images of this name, among them {} (id {}) and {} (id {}), and the path "

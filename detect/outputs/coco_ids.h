@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <opencv2/core.hpp>
+
 #include "detect/sources/source.h"
 
 namespace brightnet {
@@ -23,19 +25,23 @@ class CocoIds {
   /// categories by theirs. Throws InputError when the file is not COCO's, or lacks one of the classes.
   CocoIds(const std::filesystem::path& annotations, const std::vector<std::string>& class_names);
 
-  /// The id of an image. Throws InputError for an image that the annotations do not have, and for one of which they do
-  /// not say which of several it is.
+  /// The id of an image. With annotations, throws InputError for a video, for an image that they do not have, and for one
+  /// of which they do not say which of several it is.
   int64_t image(const Frame& frame) const;
+  /// The size that the annotations state for an image; empty where they state none, or there are none. Throws as image().
+  cv::Size stated_size(const Frame& frame) const;
   int64_t category(int class_id) const { return categories_[class_id]; }
 
  private:
   struct AnnotatedImage {
     std::filesystem::path file_name;  // name or path of the image as the annotations have it
     int64_t id = 0;
+    cv::Size size;  // as the annotations state it; empty: they do not
   };
 
+  const AnnotatedImage& annotated(const Frame& frame) const;
   /// Throws InputError unless one of them fits this file better than the others.
-  int64_t best_fit(const std::vector<AnnotatedImage>& images, const std::string& file) const;
+  const AnnotatedImage& best_fit(const std::vector<AnnotatedImage>& images, const std::string& file) const;
 
   std::filesystem::path annotations_;      // empty: none
   std::map<std::string, int64_t> images_;  // ids without annotations, by the file's path

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/output_files.h"
 #include "data/formats/yolo.h"
+#include "detect/outputs/written_files.h"
 
 namespace brightnet {
 namespace {
@@ -32,6 +33,10 @@ std::vector<fs::path> label_folders(const fs::path& folder) {
   return folders;
 }
 
+fs::path crops_folder(const DetectionOptions& options) {
+  return pictures_folder(options) / "crops";
+}
+
 /// Throws InputError when outputs would be written among the input images or their ground-truth labels, which
 /// would corrupt the data set, or when an output file is an input file.
 void protect_inputs(const DetectionOptions& options, const Source& source) {
@@ -51,6 +56,8 @@ void protect_inputs(const DetectionOptions& options, const Source& source) {
     if (!checked.insert(folder).second) continue;
     if (same(pictures, folder))
       refuse("this folder contains the input images, which would be overwritten", folder, "--out");
+    if (options.save_crops && lies_in(folder, crops_folder(options)))
+      refuse("this folder contains input images, which crops would overwrite", folder, "--out");
     for (const fs::path& labels : label_folders(folder)) {
       if (same(options.txt, labels) || (!options.txt.empty() && normal(options.txt) == normal(labels)))
         refuse("this folder is for the images' ground-truth labels; detections would be mistaken for them",
@@ -136,7 +143,7 @@ std::vector<std::unique_ptr<DetectionOutput>> open_outputs(const DetectionOption
   }
   if (options.save_crops) {
     prepare_folder(pictures_folder(options), "--out");
-    outputs.push_back(crop_output(pictures_folder(options) / "crops", classes));
+    outputs.push_back(crop_output(crops_folder(options), classes));
   }
   if (writes_pictures(options)) {
     prepare_folder(pictures_folder(options), "--out");

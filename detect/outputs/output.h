@@ -18,7 +18,7 @@ class DetectionOutput {
  public:
   virtual ~DetectionOutput() = default;
   /// Throws InputError when the output of this image or video would replace a file that `detect` did not
-  /// write, or when it cannot have one because --coco-ids does not name it. Uses only the frame's names; called
+  /// write, or when it cannot have one because the file of --coco-ids has no id for it. Uses only the frame's names; called
   /// before the work begins.
   virtual void check(const Frame&) {}
   virtual void add(const FoundObjects& found) = 0;

@@ -40,14 +40,18 @@ bool lies_inside(const fs::path& folder, const fs::path& name) {
   std::error_code error;
   if (name.is_absolute() || !name.has_filename() || fs::is_symlink(folder / name, error)) return false;
   if (std::find(name.begin(), name.end(), "..") != name.end()) return false;
-  const fs::path whole = fs::weakly_canonical(folder, error);
-  if (error) return false;
-  const fs::path around = fs::weakly_canonical((folder / name).parent_path(), error);
-  return !error &&
-         std::mismatch(whole.begin(), whole.end(), around.begin(), around.end()).first == whole.end();
+  return lies_in((folder / name).parent_path(), folder);
 }
 
 }  // namespace
+
+bool lies_in(const fs::path& inner, const fs::path& outer) {
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(outer, error);
+  if (error) return false;
+  const fs::path place = fs::weakly_canonical(inner, error);
+  return !error && std::mismatch(whole.begin(), whole.end(), place.begin(), place.end()).first == whole.end();
+}
 
 WrittenFiles::WrittenFiles(fs::path folder, std::string option, std::string command)
     : folder_(std::move(folder)),

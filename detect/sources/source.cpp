@@ -253,7 +253,7 @@ std::unique_ptr<Source> open_source(const std::string& text, const SourceOptions
   const fs::path path(text);
   if (fs::is_directory(path, error)) return std::make_unique<FileSource>(files_in(path), options);
   if (fs::exists(path, error)) {
-    const bool list = path.extension() == ".txt";
+    const bool list = lower_case(path.extension().string()) == ".txt";
     return std::make_unique<FileSource>(list ? files_of_list(path) : std::vector{path}, options);
   }
   if (const auto device = camera_number(text)) {

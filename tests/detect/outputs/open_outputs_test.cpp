@@ -16,7 +16,8 @@ TEST(OpenOutputs, WhatAnnotationsDoNotNameIsRefusedBeforeTheWorkBegins) {
   const std::string ids = (folder / "instances.json").string(), answer = (folder / "c.json").string();
   const fs::path images = folder / "images";
   fs::create_directories(images);
-  write_atomically(ids, R"({"images": [{"id": 1, "file_name": "a.jpg"}, {"id": 2, "file_name": "clip.mp4"}],
+  write_atomically(ids, R"({"images": [{"id": 1, "file_name": "a.jpg"}, {"id": 2, "file_name": "clip.mp4"},
+               {"id": 3, "file_name": "still.gif"}],
     "categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat/kitten"}]})");
   const auto open = [&] {  // names the files, reads none
     DetectionOptions options;
@@ -27,7 +28,9 @@ TEST(OpenOutputs, WhatAnnotationsDoNotNameIsRefusedBeforeTheWorkBegins) {
   };
   write_atomically(images / "a.jpg", std::string("1"));
   EXPECT_NO_THROW(open());
-  for (const char* foreign : {"b.jpg", "clip.mp4"}) {  // frames of a video have no ids, though it has one
+  constexpr const char* video = "read as a video";  // its frames have no ids, though it has one
+  for (const auto& [foreign, reason] :
+       {std::pair("b.jpg", "not among those of"), {"clip.mp4", video}, {"still.gif", video}}) {
     write_atomically(images / foreign, std::string("2"));
     try {
       open();
@@ -35,7 +38,7 @@ TEST(OpenOutputs, WhatAnnotationsDoNotNameIsRefusedBeforeTheWorkBegins) {
     } catch (const InputError& e) {
       const std::string said = e.what();
       EXPECT_NE(said.find(foreign), std::string::npos) << said;
-      EXPECT_NE(said.find("not among those of"), std::string::npos) << said;
+      EXPECT_NE(said.find(reason), std::string::npos) << said;
     }
     EXPECT_FALSE(fs::exists(answer));
     fs::remove(images / foreign);
@@ -72,6 +75,38 @@ TEST(OpenOutputs, TheFoldersOfAllImagesAreProtected) {
     EXPECT_FALSE(fs::exists(folder / of / "labels"));
   }
   EXPECT_EQ(refusal(folder / "found", folder / "pictures"), "accepted");
+  fs::remove_all(folder);
+}
+
+TEST(OpenOutputs, CropsReplaceNoInput) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "open_outputs_crops";
+  fs::remove_all(folder);
+  fs::create_directories(folder / "found/crops/dog");
+  fs::create_directory_symlink("found/crops/dog", folder / "linked");
+  write_atomically(folder / "found/crops/dog/x_1.jpg", std::string("1"));
+  write_atomically(folder / "list.txt", std::string("linked/x_1.jpg\n"));
+  const auto open = [&](const char* source, const char* out, bool crops) {
+    DetectionOptions options;
+    options.source = (folder / source).string();
+    options.out = folder / out;
+    options.save_crops = crops;
+    open_outputs(options, *open_source(options.source), {"dog"});
+  };
+  for (const char* source : {"found/crops/dog", "found/crops/dog/x_1.jpg", "linked", "list.txt"}) {
+    for (const char* out : {"found", "found/crops/..", "linked/../.."}) {
+      try {
+        open(source, out, true);
+        ADD_FAILURE() << source << " was taken with --out " << out;
+      } catch (const InputError& e) {
+        EXPECT_NE(std::string(e.what()).find("which crops would overwrite. Name another with --out"),
+                  std::string::npos)
+            << e.what();
+      }
+      EXPECT_NO_THROW(open(source, out, false)) << source;
+    }
+    EXPECT_NO_THROW(open(source, "other", true)) << source;
+    EXPECT_NO_THROW(open(source, "found/crops/dog/again", true)) << source;
+  }
   fs::remove_all(folder);
 }
 

@@ -110,6 +110,14 @@ TEST_F(Sources, APatternAndAListNameFiles) {
   EXPECT_EQ(names(*list), (Names{"2", "1", "gone"}));
 }
 
+TEST_F(Sources, AListMayEndInCapitals) {
+  image("a.jpg");
+  for (const char* list : {"list.TXT", "list.Txt"}) {
+    std::ofstream(folder_ / list) << "a.jpg\n";
+    EXPECT_EQ(names(list), Names{"a"}) << list;
+  }
+}
+
 TEST_F(Sources, AVideosFramesAreNumberedAndCanBeThinnedOut) {
   write_clip(folder_ / "clip.avi", 7, 10);
   const auto source = open_source((folder_ / "clip.avi").string());
