@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "core/written_list.h"
 #include "data/image/read_image.h"
 
 namespace brightnet {
@@ -46,9 +47,11 @@ class Walk {
       std::error_code failed;
       if (!entry.is_directory(failed)) {
         (is_image_name(path) ? files_.images : files_.others).push_back(path);
+      } else if (is_output_folder(path)) {
+        continue;
       } else if (entry.is_symlink(failed)) {
         links_.push_back(path);
-      } else if (!is_folder_of_runs(path)) {
+      } else {
         visit(path);
       }
     }
@@ -62,15 +65,16 @@ class Walk {
 
 }  // namespace
 
-bool is_folder_of_runs(const fs::path& folder) {
+bool is_output_folder(const fs::path& folder) {
   std::error_code failed;
+  const auto is_output = [&](const fs::path& place) {
+    const auto has = [&](const char* name) { return fs::exists(place / name, failed); };
+    return (has("config.yaml") && has("train.log")) || any_written(place, is_image_name);
+  };
+  if (is_output(folder)) return true;
   if (folder.filename() != "runs") return false;
-  for (const auto& entry : fs::directory_iterator(folder, failed)) {
-    const fs::path& run = entry.path();
-    if (fs::exists(run / ".brightnet-detect", failed)) return true;
-    if (fs::exists(run / "config.yaml", failed) && fs::exists(run / "train.log", failed)) return true;
-  }
-  return false;
+  const fs::directory_iterator runs(folder, failed);
+  return std::any_of(begin(runs), end(runs), [&](const auto& entry) { return is_output(entry.path()); });
 }
 
 FolderFiles files_below(const fs::path& folder) {

@@ -65,6 +65,14 @@ TEST_F(Commands, WriteWhatTheyAreAskedFor) {
   EXPECT_TRUE(fs::exists(run_.folder() / "show/sheet.jpg"));
 }
 
+TEST_F(Commands, SamplesThatAreDrawnInTheDataSetsFolderAreNoData) {
+  const Configuration all = run({"train.size=64", "data.train=images"});
+  const std::string before = count_data(all, "train").json;
+  for (const char* folder : {"runs/show", "pictures"})
+    draw_samples(all, {.folder = run_.folder() / "data/images" / folder, .count = 2});
+  EXPECT_EQ(count_data(all, "train").json, before);
+}
+
 TEST_F(Commands, AShortRunIsShownToItsEndAndALongOneAsItBegins) {
   const auto shown = [&](const std::string& name, int count, const std::string& epochs) {
     draw_samples(run({"train.size=64", "train.batch=4", "augment.mosaic=1", "augment.mosaic_off=0.5",
