@@ -19,6 +19,7 @@ struct DataProblem {
     too_large_image,    ///< an image with more pixels than data.max_pixels
     undecodable_image,  ///< an image without permission or header, or one that `data check` cannot decode
     truncated_image,    ///< an image that decodes in part
+    listed_twice,       ///< coco: an image that is listed several times
     unknown_ending,     ///< a file with labels, but not an image's extension (.gif, .heic)
     no_label_file,      ///< an image without a label file
     unreadable_labels,  ///< a label file is there and cannot be read

@@ -76,7 +76,14 @@ void write_coco_parts(const DataOptions& options, const std::vector<DataPart>& p
     const fs::path file = split_file(options, split, annotations_file);
     ParsedJson document = read_coco(file);
     std::unordered_map<int64_t, ParsedJson*> images;
-    for (ParsedJson& image : document["images"]) images[json_integer(image, "id").value_or(0)] = &image;
+    std::unordered_map<std::string, int64_t> first_of_file;
+    std::unordered_map<int64_t, int64_t>
+        read_as;  // an image may have several entries: it is read as the first
+    for (ParsedJson& image : document["images"]) {
+      const int64_t id = json_integer(image, "id").value_or(0);
+      images[id] = &image;
+      read_as[id] = first_of_file.try_emplace(coco_file_name(image), id).first->second;
+    }
     for (size_t i = 0; i < parts.size(); ++i) {
       const auto chosen = parts[i].images.find(split);
       if (chosen == parts[i].images.end()) continue;
@@ -86,7 +93,8 @@ void write_coco_parts(const DataOptions& options, const std::vector<DataPart>& p
     const std::map<int64_t, std::string> names = coco_categories(document, file);
     for (const auto& [id, name] : names) categories_of_all.id_of(id, name);
     for (ParsedJson& annotation : document["annotations"]) {
-      const int64_t image = json_integer(annotation, "image_id").value_or(0);
+      const int64_t image = read_as.at(json_integer(annotation, "image_id").value_or(0));
+      annotation["image_id"] = image;
       const int64_t category = json_integer(annotation, "category_id").value_or(0);
       for (CocoPart& part : written) {
         if (part.has_image(image))

@@ -210,6 +210,26 @@ TEST(DataSplit, ImagesOutsideVocsFoldersAreListedByTheirPaths) {
   EXPECT_EQ(images, static_cast<size_t>(pictures));
 }
 
+TEST(DataSplit, AnImageThatCocosFileListsTwiceKeepsTheBoxesOfBoth) {
+  const DatasetFolder data;
+  DataOptions options = write_coco(data);
+  nlohmann::json document = nlohmann::json::parse(read_file(data.root() / "train.json"));
+  document["images"].push_back({{"id", 100}, {"file_name", "0.jpg"}});
+  document["annotations"].push_back(
+      {{"id", 100}, {"image_id", 100}, {"category_id", 3}, {"bbox", {70, 20, 30, 30}}});
+  data.text("train.json", document.dump());
+  const SplitReport report = split_dataset(options, {.folder = data.root() / "out", .ratios = {0.5, 0.5}});
+  size_t images = 0, boxes = 0;
+  for (const Split split : {Split::train, Split::val}) {
+    for (const ImageRecord& image : read_dataset(report.data, split).images) {
+      ++images;
+      boxes += image.annotations.size();
+    }
+  }
+  EXPECT_EQ(images, static_cast<size_t>(pictures));
+  EXPECT_EQ(boxes, 36u + 1u);
+}
+
 TEST(DataSplit, WithTwoRatiosThereIsNoTestSplit) {
   const DatasetFolder data;
   const SplitReport report =
