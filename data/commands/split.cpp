@@ -180,6 +180,8 @@ SplitReport split_dataset(const DataOptions& options, const SplitOptions& split_
   check_none_empty(report);
   for (size_t i = 0; i < dataset.images.size(); ++i)
     files[division.part[i]].images[joined.from[i]].push_back(&dataset.images[i]);
+  for (const JoinedSplits::Addition& more : joined.additions)
+    files[division.part[more.image]].images[more.split].push_back(&more.record);
   write_parts(options, files);
   return report;
 }

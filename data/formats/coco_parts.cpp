@@ -19,13 +19,17 @@ class CocoPart {
  public:
   /// The annotations of image `id` come from add_annotation(), with the same document.
   void add_image(ParsedJson image, const ImageRecord& record) {
-    int64_t id = record.id;
-    while (!ids_.insert(id).second) id = ++largest_;
-    largest_ = std::max(largest_, id);
+    const std::string file = fs::absolute(record.file).lexically_normal().string();
+    const auto [known, is_new] = id_of_file_.try_emplace(file, record.id);
+    int64_t& id = known->second;
+    if (is_new) {
+      while (!ids_.insert(id).second) id = ++largest_;
+      largest_ = std::max(largest_, id);
+      image["id"] = id;
+      image["file_name"] = file;
+      images_.push_back(std::move(image));
+    }
     of_document_[record.id] = id;
-    image["id"] = id;
-    image["file_name"] = fs::absolute(record.file).lexically_normal().string();
-    images_.push_back(std::move(image));
   }
   bool has_image(int64_t id) const { return of_document_.contains(id); }
   void add_annotation(ParsedJson annotation, int64_t category) {
@@ -43,6 +47,7 @@ class CocoPart {
 
  private:
   ParsedJson images_ = ParsedJson::array(), annotations_ = ParsedJson::array();
+  std::unordered_map<std::string, int64_t> id_of_file_;
   std::set<int64_t> ids_;
   int64_t largest_ = 0;
   std::unordered_map<int64_t, int64_t> of_document_;  // new ids of the current document's images
