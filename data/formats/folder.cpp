@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
 #include "core/written_list.h"
 #include "data/image/read_image.h"
@@ -27,6 +28,9 @@ class Walk {
       std::sort(links.begin(), links.end());
       for (const auto& link : links) visit(link);
     }
+    for (const fs::path& link : image_links_) {
+      if (!is_listed(real_path(link), link)) files_.images.push_back(link);
+    }
     std::sort(files_.images.begin(), files_.images.end());
     std::sort(files_.others.begin(), files_.others.end());
   }
@@ -38,6 +42,11 @@ class Walk {
     return std::mismatch(real.begin(), real.end(), root_.begin(), root_.end()).first == real.end();
   }
 
+  /// Whether the file that a link leads to is an image of a folder that was visited.
+  bool is_listed(const fs::path& real, const fs::path& link) const {
+    return real != link && visited_.contains(real.parent_path()) && is_image_name(real);
+  }
+
   void visit(const fs::path& folder) {
     const fs::path real = fs::canonical(folder);
     if ((real != root_ && is_above_root(real)) || !visited_.insert(real).second) return;
@@ -46,7 +55,8 @@ class Walk {
       if (is_clutter(path)) continue;
       std::error_code failed;
       if (!entry.is_directory(failed)) {
-        (is_image_name(path) ? files_.images : files_.others).push_back(path);
+        const bool link = entry.is_symlink(failed), image = is_image_name(path);
+        (!image ? files_.others : link ? image_links_ : files_.images).push_back(path);
       } else if (is_output_folder(path)) {
         continue;
       } else if (entry.is_symlink(failed)) {
@@ -60,6 +70,7 @@ class Walk {
   fs::path root_;
   FolderFiles files_;
   std::vector<fs::path> links_;  // links to folders that are not visited yet
+  std::vector<fs::path> image_links_;
   std::set<fs::path> visited_;
 };
 

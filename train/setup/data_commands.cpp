@@ -108,6 +108,7 @@ void convert_data(const Configuration& data, const std::string& format, const st
     throw InputError("data sets are not written in the format '" + format + "'", "", "It is yolo or coco.");
   const ConvertOptions options{*written, folder, copy};
   const RunConfig config = data_config(data);
+  check_outside(config.data, options.folder);
   make_empty_folder(options.folder);
   const auto splits = read_all_splits(config);
   for (const auto& [split, dataset] : splits) {
@@ -121,6 +122,7 @@ void convert_data(const Configuration& data, const std::string& format, const st
 
 void shard_data(const Configuration& data, const std::filesystem::path& folder, uint64_t bytes) {
   const RunConfig config = data_config(data);
+  check_outside(config.data, folder);
   make_empty_folder(folder);
   const auto splits = read_all_splits(config);
   for (const auto& [split, dataset] : splits) {
