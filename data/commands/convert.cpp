@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/output_files.h"
 #include "core/text.h"
 #include "data/formats/places.h"
 #include "data/image/stored_file.h"
@@ -254,12 +255,17 @@ void check_outside(const DataOptions& data, const fs::path& folder) {
   }
 }
 
-void make_empty_folder(const fs::path& folder) {
+void check_empty_folder(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder, error) && !(fs::is_directory(folder, error) && fs::is_empty(folder, error))) {
     throw InputError("this already exists and is not an empty folder", folder.string(),
                      "Name a folder that does not exist yet.");
   }
+  check_folder(folder, "--out");
+}
+
+void make_empty_folder(const fs::path& folder) {
+  check_empty_folder(folder);
   make_folder(folder);
 }
 

@@ -53,6 +53,10 @@ void write_names_of_shards(const std::vector<std::string>& classes, const std::v
 /// images.
 void check_outside(const DataOptions& data, const std::filesystem::path& folder);
 
+/// Throws where make_empty_folder() would, as far as that can be told without making anything: before the data are read,
+/// which takes long and may fail.
+void check_empty_folder(const std::filesystem::path& folder);
+
 /// Makes the folder. Throws InputError when there is something in it.
 void make_empty_folder(const std::filesystem::path& folder);
 

@@ -140,6 +140,9 @@ TEST(Convert, AFolderWithSomethingInItIsLeftAlone) {
   data.text("full/file", "x");
   EXPECT_THROW(make_empty_folder(data.root() / "full"), InputError);
   EXPECT_THROW(make_empty_folder(data.root() / "full/file"), InputError);
+  EXPECT_THROW(check_empty_folder(data.root() / "full/file/below"), InputError) << "before anything is read";
+  check_empty_folder(data.root() / "new");
+  EXPECT_FALSE(fs::exists(data.root() / "new"));
   make_empty_folder(data.root() / "new");
   make_empty_folder(data.root() / "new");
 }

@@ -348,6 +348,7 @@ TEST(DataSplit, NothingIsOverwrittenAndNothingLeftEmpty) {
   EXPECT_EQ(read_file(data.root() / "full/file"), "x");
   EXPECT_TRUE(contains(refusal(options, {.folder = data.root() / "a", .ratios = {0.99, 0.005, 0.005}}),
                        "val would have no image"));
+  EXPECT_FALSE(fs::exists(data.root() / "a"));
   for (const std::vector<double>& ratios :
        {std::vector<double>{1}, {0.5, 0.4}, {1.2, -0.2}, {0.5, 0, 0.5}, {0.25, 0.25, 0.25, 0.25}})
     EXPECT_TRUE(contains(refusal(options, {.folder = data.root() / "b", .ratios = ratios}), "--ratios"));
