@@ -37,6 +37,12 @@ constexpr KindText text_of(Kind kind) {
     case Kind::truncated_image:
       return {"truncated_image", "image is truncated or damaged", "images are truncated or damaged",
               "skipped"};
+    case Kind::listed_twice:
+      return {"listed_twice", "image is listed more than once", "images are listed more than once",
+              "read as one with the boxes of all", true};
+    case Kind::other_labels:
+      return {"other_labels", "image has other labels in another split",
+              "images have other labels in another split", "those of the first split are used", true};
     case Kind::unknown_ending:
       return {"unknown_ending", "labelled file does not have the extension of an image",
               "labelled files do not have the extension of an image", "not read", true};

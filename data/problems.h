@@ -19,6 +19,8 @@ struct DataProblem {
     too_large_image,    ///< an image with more pixels than data.max_pixels
     undecodable_image,  ///< an image without permission or header, or one that `data check` cannot decode
     truncated_image,    ///< an image that decodes in part
+    listed_twice,  ///< an image that COCO's file lists several times, or that several splits list with other labels
+    other_labels,       ///< an image with label files of its own in several splits, which differ
     unknown_ending,     ///< a file with labels, but not an image's extension (.gif, .heic)
     no_label_file,      ///< an image without a label file
     unreadable_labels,  ///< a label file is there and cannot be read

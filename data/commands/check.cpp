@@ -82,20 +82,27 @@ std::vector<std::string> without_objects(const Dataset& dataset) {
 
 /// Remarks on what is well-formed and yet worth knowing.
 std::string remarks(const CheckReport::SplitReport& split) {
-  constexpr size_t named = 3;
   std::string out;
-  if (!split.copies.empty()) {
-    out +=
-        fmt::format("  {} in {}, so these pictures count more than once: ",
-                    counted(split.copies.size(), "image is a copy of another", "images are copies of others"),
-                    split.name);
-    for (size_t i = 0; i < std::min(named, split.copies.size()); ++i) {
-      out += fmt::format("{}{} (of {})", i > 0 ? ", " : "", split.copies[i].first.string(),
-                         split.copies[i].second.string());
-    }
-    if (split.copies.size() > named) out += fmt::format(" and {} more", split.copies.size() - named);
+  const auto remark = [&](const std::vector<std::string>& pictures, const char* one, const char* many) {
+    constexpr size_t most_named = 3;
+    if (pictures.empty()) return;
+    const size_t named = std::min(most_named, pictures.size());
+    out += fmt::format("  {} in {}, so these pictures count more than once: {}",
+                       counted(pictures.size(), one, many), split.name,
+                       fmt::join(pictures.begin(), pictures.begin() + static_cast<ptrdiff_t>(named), ", "));
+    if (pictures.size() > named) out += fmt::format(" and {} more", pictures.size() - named);
     out += '\n';
+  };
+  std::vector<std::string> copies, again;
+  for (const auto& [file, of] : split.copies) {
+    if (file == of) {
+      again.push_back(file.string());
+    } else {
+      copies.push_back(fmt::format("{} (of {})", file.string(), of.string()));
+    }
   }
+  remark(copies, "image is a copy of another", "images are copies of others");
+  remark(again, "image is listed again", "images are listed again");
   if (split.crowds > 0)
     out += fmt::format("  {} of a crowd (iscrowd), which is not trained on\n",
                        counted(split.crowds, "box is", "boxes are"));

@@ -1,5 +1,6 @@
 #include "data/commands/convert.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -10,7 +11,9 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/output_files.h"
 #include "core/text.h"
+#include "data/formats/places.h"
 #include "data/image/stored_file.h"
 
 namespace brightnet {
@@ -233,12 +236,36 @@ void write_names_of_shards(const std::vector<std::string>& classes, const std::v
   write_data_yaml(classes, splits, folder, "");
 }
 
-void make_empty_folder(const fs::path& folder) {
+void check_outside(const DataOptions& data, const fs::path& folder) {
+  std::error_code failed;
+  const fs::path named = (fs::absolute(folder, failed) / "").lexically_normal().parent_path(),
+                 out = fs::weakly_canonical(named, failed);
+  for (const Split split : given_splits(data)) {
+    for (const std::string& place : listed_places(data.place(split))) {
+      const fs::path images = real_path(find_below(place, {data.root}));
+      const bool inside =
+          std::mismatch(images.begin(), images.end(), out.begin(), out.end()).first == images.end();
+      if (!fs::is_directory(images, failed) || !inside) continue;
+      const fs::path beside = images.parent_path() / out.filename();
+      throw InputError(
+          fmt::format("this lies in {}, a folder of the data set, which would have its images twice then",
+                      images.string()),
+          folder.string(), fmt::format("Name a folder beside it: --out {}", fs::proximate(beside).string()));
+    }
+  }
+}
+
+void check_empty_folder(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder, error) && !(fs::is_directory(folder, error) && fs::is_empty(folder, error))) {
     throw InputError("this already exists and is not an empty folder", folder.string(),
                      "Name a folder that does not exist yet.");
   }
+  check_folder(folder, "--out");
+}
+
+void make_empty_folder(const fs::path& folder) {
+  check_empty_folder(folder);
   make_folder(folder);
 }
 

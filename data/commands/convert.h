@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "data/formats/read.h"
 
 namespace brightnet {
 
@@ -47,6 +48,14 @@ void write_names(const std::vector<std::string>& classes, const std::vector<Spli
 /// Writes data.yaml with the splits and the names of the classes, for images in FOLDER/SPLIT.
 void write_names_of_shards(const std::vector<std::string>& classes, const std::vector<Split>& splits,
                            const std::filesystem::path& folder);
+
+/// Throws InputError where images in the folder would be found by the next reading of the data set: below a folder of its
+/// images.
+void check_outside(const DataOptions& data, const std::filesystem::path& folder);
+
+/// Throws where make_empty_folder() would, as far as that can be told without making anything: before the data are read,
+/// which takes long and may fail.
+void check_empty_folder(const std::filesystem::path& folder);
 
 /// Makes the folder. Throws InputError when there is something in it.
 void make_empty_folder(const std::filesystem::path& folder);

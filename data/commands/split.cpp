@@ -148,7 +148,7 @@ SplitReport split_dataset(const DataOptions& options, const SplitOptions& split_
         "`train` takes a tenth of the images by itself.");
   }
   const std::vector<double> shares = shares_of(split_options.ratios);
-  make_empty_folder(split_options.folder);
+  check_empty_folder(split_options.folder);
   const JoinedSplits joined = read_splits(options, given_splits(options));
   const Dataset& dataset = joined.dataset;
   const Division division =
@@ -180,6 +180,9 @@ SplitReport split_dataset(const DataOptions& options, const SplitOptions& split_
   check_none_empty(report);
   for (size_t i = 0; i < dataset.images.size(); ++i)
     files[division.part[i]].images[joined.from[i]].push_back(&dataset.images[i]);
+  for (const JoinedSplits::Addition& more : joined.additions)
+    files[division.part[more.image]].images[more.split].push_back(&more.record);
+  make_empty_folder(split_options.folder);
   write_parts(options, files);
   return report;
 }

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "core/error.h"
 #include "core/files.h"
 #include "data/formats/coco_document.h"
@@ -117,16 +119,25 @@ class CocoReader {
  private:
   void read_images(const ParsedJson& document, ProblemLog& log) {
     const ParsedJson& images = coco_list(document, "images", file_);
+    std::unordered_map<std::string, size_t> by_name;
     for (size_t i = 0; i < images.size(); ++i) {
       const auto id = json_integer(images[i], "id");
-      const std::string name = json_text(images[i], "file_name");
+      const std::string name = coco_file_name(images[i]);
       const std::string where = file_.string() + ": images[" + std::to_string(i) + ']';
       if (!id || name.empty()) {
         log.add(Kind::malformed_label, where, "an image needs an integer 'id' and a 'file_name'");
         continue;
       }
-      if (!by_id_.emplace(*id, images_.size()).second) {
+      if (by_id_.contains(*id)) {
         log.add(Kind::malformed_label, where, "image id " + std::to_string(*id) + " is listed twice");
+        continue;
+      }
+      const auto [first, is_new] = by_name.try_emplace(name, images_.size());
+      by_id_[*id] = first->second;
+      if (!is_new) {
+        log.add(Kind::listed_twice, where,
+                fmt::format("{} with the id {}, which becomes {}, its first", name, *id,
+                            *images_[first->second].id));
         continue;
       }
       LabelledImage image;

@@ -14,6 +14,10 @@ namespace brightnet {
 
 namespace fs = std::filesystem;
 
+std::string coco_file_name(const ParsedJson& image) {
+  return fs::path(json_text(image, "file_name")).lexically_normal().string();
+}
+
 bool lacks_box(const ParsedJson& annotation) {
   const auto box = annotation.find("bbox");
   return box == annotation.end() || box->is_null() || (box->is_array() && box->empty());

@@ -24,6 +24,9 @@ const ParsedJson& coco_list(const ParsedJson& document, const char* key, const s
 /// The names by category id, in the order of the ids. Throws InputError for one without id or name, or twice.
 std::map<int64_t, std::string> coco_categories(const ParsedJson& document, const std::filesystem::path& file);
 
+/// What the entries of one image have in common: the `file_name` without superfluous parts ("./a.jpg": "a.jpg").
+std::string coco_file_name(const ParsedJson& image);
+
 /// Whether an annotation has no box. Some programs write an empty list instead.
 bool lacks_box(const ParsedJson& annotation);
 

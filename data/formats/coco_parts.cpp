@@ -19,13 +19,17 @@ class CocoPart {
  public:
   /// The annotations of image `id` come from add_annotation(), with the same document.
   void add_image(ParsedJson image, const ImageRecord& record) {
-    int64_t id = record.id;
-    while (!ids_.insert(id).second) id = ++largest_;
-    largest_ = std::max(largest_, id);
+    const std::string file = fs::absolute(record.file).lexically_normal().string();
+    const auto [known, is_new] = id_of_file_.try_emplace(file, record.id);
+    int64_t& id = known->second;
+    if (is_new) {
+      while (!ids_.insert(id).second) id = ++largest_;
+      largest_ = std::max(largest_, id);
+      image["id"] = id;
+      image["file_name"] = file;
+      images_.push_back(std::move(image));
+    }
     of_document_[record.id] = id;
-    image["id"] = id;
-    image["file_name"] = fs::absolute(record.file).lexically_normal().string();
-    images_.push_back(std::move(image));
   }
   bool has_image(int64_t id) const { return of_document_.contains(id); }
   void add_annotation(ParsedJson annotation, int64_t category) {
@@ -43,6 +47,7 @@ class CocoPart {
 
  private:
   ParsedJson images_ = ParsedJson::array(), annotations_ = ParsedJson::array();
+  std::unordered_map<std::string, int64_t> id_of_file_;
   std::set<int64_t> ids_;
   int64_t largest_ = 0;
   std::unordered_map<int64_t, int64_t> of_document_;  // new ids of the current document's images
@@ -76,7 +81,14 @@ void write_coco_parts(const DataOptions& options, const std::vector<DataPart>& p
     const fs::path file = split_file(options, split, annotations_file);
     ParsedJson document = read_coco(file);
     std::unordered_map<int64_t, ParsedJson*> images;
-    for (ParsedJson& image : document["images"]) images[json_integer(image, "id").value_or(0)] = &image;
+    std::unordered_map<std::string, int64_t> first_of_file;
+    std::unordered_map<int64_t, int64_t>
+        read_as;  // an image may have several entries: it is read as the first
+    for (ParsedJson& image : document["images"]) {
+      const int64_t id = json_integer(image, "id").value_or(0);
+      images[id] = &image;
+      read_as[id] = first_of_file.try_emplace(coco_file_name(image), id).first->second;
+    }
     for (size_t i = 0; i < parts.size(); ++i) {
       const auto chosen = parts[i].images.find(split);
       if (chosen == parts[i].images.end()) continue;
@@ -86,7 +98,8 @@ void write_coco_parts(const DataOptions& options, const std::vector<DataPart>& p
     const std::map<int64_t, std::string> names = coco_categories(document, file);
     for (const auto& [id, name] : names) categories_of_all.id_of(id, name);
     for (ParsedJson& annotation : document["annotations"]) {
-      const int64_t image = json_integer(annotation, "image_id").value_or(0);
+      const int64_t image = read_as.at(json_integer(annotation, "image_id").value_or(0));
+      annotation["image_id"] = image;
       const int64_t category = json_integer(annotation, "category_id").value_or(0);
       for (CocoPart& part : written) {
         if (part.has_image(image))

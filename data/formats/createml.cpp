@@ -70,7 +70,7 @@ std::unique_ptr<LabelSource> open_createml(const DataOptions& options, Split spl
       if (auto box = createml_box(object, where, log)) image.boxes.push_back(std::move(*box));
     }
   }
-  return std::make_unique<LabelsInMemory>(std::move(images));
+  return std::make_unique<LabelsInMemory>(joined_entries(std::move(images)));
 }
 
 std::string recognize_createml(const fs::path& place, DataOptions& options) {

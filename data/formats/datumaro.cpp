@@ -100,7 +100,7 @@ std::unique_ptr<LabelSource> open_datumaro(const DataOptions& options, Split spl
   }
   const bool of_train = split == Split::train || options.train.empty();
   const fs::path train = of_train ? file : split_file(options, Split::train, annotations_file);
-  return std::make_unique<LabelsInMemory>(std::move(images),
+  return std::make_unique<LabelsInMemory>(joined_entries(std::move(images)),
                                           of_train ? own : labels_of(read_json(train, {"items"}), train));
 }
 

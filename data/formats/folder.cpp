@@ -6,7 +6,9 @@
 #include <unordered_set>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
+#include "core/written_list.h"
 #include "data/image/read_image.h"
 
 namespace brightnet {
@@ -26,6 +28,9 @@ class Walk {
       std::sort(links.begin(), links.end());
       for (const auto& link : links) visit(link);
     }
+    for (const fs::path& link : image_links_) {
+      if (!is_listed(real_path(link), link)) files_.images.push_back(link);
+    }
     std::sort(files_.images.begin(), files_.images.end());
     std::sort(files_.others.begin(), files_.others.end());
   }
@@ -37,6 +42,11 @@ class Walk {
     return std::mismatch(real.begin(), real.end(), root_.begin(), root_.end()).first == real.end();
   }
 
+  /// Whether the file that a link leads to is an image of a folder that was visited.
+  bool is_listed(const fs::path& real, const fs::path& link) const {
+    return real != link && visited_.contains(real.parent_path()) && is_image_name(real);
+  }
+
   void visit(const fs::path& folder) {
     const fs::path real = fs::canonical(folder);
     if ((real != root_ && is_above_root(real)) || !visited_.insert(real).second) return;
@@ -45,10 +55,13 @@ class Walk {
       if (is_clutter(path)) continue;
       std::error_code failed;
       if (!entry.is_directory(failed)) {
-        (is_image_name(path) ? files_.images : files_.others).push_back(path);
+        const bool link = entry.is_symlink(failed), image = is_image_name(path);
+        (!image ? files_.others : link ? image_links_ : files_.images).push_back(path);
+      } else if (is_output_folder(path)) {
+        continue;
       } else if (entry.is_symlink(failed)) {
         links_.push_back(path);
-      } else if (!is_folder_of_runs(path)) {
+      } else {
         visit(path);
       }
     }
@@ -57,20 +70,22 @@ class Walk {
   fs::path root_;
   FolderFiles files_;
   std::vector<fs::path> links_;  // links to folders that are not visited yet
+  std::vector<fs::path> image_links_;
   std::set<fs::path> visited_;
 };
 
 }  // namespace
 
-bool is_folder_of_runs(const fs::path& folder) {
+bool is_output_folder(const fs::path& folder) {
   std::error_code failed;
+  const auto is_output = [&](const fs::path& place) {
+    const auto has = [&](const char* name) { return fs::exists(place / name, failed); };
+    return (has("config.yaml") && has("train.log")) || any_written(place, is_image_name);
+  };
+  if (is_output(folder)) return true;
   if (folder.filename() != "runs") return false;
-  for (const auto& entry : fs::directory_iterator(folder, failed)) {
-    const fs::path& run = entry.path();
-    if (fs::exists(run / ".brightnet-detect", failed)) return true;
-    if (fs::exists(run / "config.yaml", failed) && fs::exists(run / "train.log", failed)) return true;
-  }
-  return false;
+  const fs::directory_iterator runs(folder, failed);
+  return std::any_of(begin(runs), end(runs), [&](const auto& entry) { return is_output(entry.path()); });
 }
 
 FolderFiles files_below(const fs::path& folder) {

@@ -14,13 +14,15 @@ struct FolderFiles {
 };
 
 /// The files of a folder and its subfolders. Links to folders are followed, except to folders above; each
-/// real folder is visited once, by its own name if it is below `folder`, so that no file is listed twice.
+/// real folder is visited once, by its own name if it is below `folder`, and a link to an image that is listed anyway is left
+/// out, so that no file is listed twice. What
+/// is_output_folder() is left out, but for `folder` itself.
 /// Throws InputError when a folder cannot be read.
 FolderFiles files_below(const std::filesystem::path& folder);
 
-/// Whether a folder is the `runs` of earlier trainings and detections, whose plots and drawn images are no data, though a data
-/// set in the current folder has it in its own.
-bool is_folder_of_runs(const std::filesystem::path& folder);
+/// Whether a folder is a run's, or has pictures that a command of brightnet wrote (core/written_list.h), or is the `runs`
+/// around such ones. Their plots and drawn images are no data, though a data set in the current folder has them in its own.
+bool is_output_folder(const std::filesystem::path& folder);
 
 /// files_below().images
 std::vector<std::filesystem::path> images_below(const std::filesystem::path& folder);

@@ -18,7 +18,7 @@ class LabelSource;
 /// Images of a data set that become a split of their own.
 struct DataPart {
   std::filesystem::path file;  ///< the file to write
-  /// The images, by the split that they come from.
+  /// The images, by the split that they come from; one with labels of several splits is there for each.
   std::map<Split, std::vector<const ImageRecord*>> images;
 };
 
@@ -34,6 +34,8 @@ struct DatasetFormat {
   std::string written_extension = ".txt";
   /// Writes such files for `data split`. Null: the files are lists with a line for each image.
   void (*write_parts)(const DataOptions& options, const std::vector<DataPart>& parts) = nullptr;
+  /// Whether the files that `data split` writes are lists of images: their labels are not written again.
+  bool writes_lists() const { return !written_extension.empty() && !write_parts; }
   /// Recognizes a data set that is named by its place alone (data/formats/recognize.h). If the file or folder, an
   /// absolute path, is of this format, fills in the root and the splits that are there, and returns what it is,
   /// such as "a Pascal VOC folder". Otherwise returns "".

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -208,6 +209,21 @@ bool take_json(const fs::path& place, const std::function<bool(const fs::path&)>
     root = root.parent_path();
   take_file(root, file, options);
   return true;
+}
+
+std::vector<LabelledImage> joined_entries(std::vector<LabelledImage> entries) {
+  std::vector<LabelledImage> images;
+  std::unordered_map<std::string, size_t> first;
+  for (LabelledImage& entry : entries) {
+    const auto [at, is_new] = first.try_emplace(entry.file.string(), images.size());
+    if (is_new) {
+      images.push_back(std::move(entry));
+    } else {
+      auto& boxes = images[at->second].boxes;
+      boxes.insert(boxes.end(), entry.boxes.begin(), entry.boxes.end());
+    }
+  }
+  return images;
 }
 
 }  // namespace brightnet

@@ -59,6 +59,9 @@ bool take_json(const std::filesystem::path& place,
                const std::function<bool(const std::filesystem::path&)>& is, DataOptions& options,
                const std::vector<std::string>& words = {});
 
+/// The images of a file that may have several entries of one image: it is the first of them, with the boxes of all.
+std::vector<LabelledImage> joined_entries(std::vector<LabelledImage> entries);
+
 /// Labels that are read all at once.
 class LabelsInMemory : public LabelSource {
  public:

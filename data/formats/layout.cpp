@@ -111,7 +111,7 @@ const std::vector<std::string>& split_names(Split split) {
 
 bool any_image(const fs::path& folder, const std::function<bool(const fs::path&)>& good) {
   constexpr int enough_images = 100, enough_entries = 20000;
-  std::error_code failed;
+  std::error_code failed, unknown;
   const auto options =
       fs::directory_options::follow_directory_symlink | fs::directory_options::skip_permission_denied;
   int images = 0, entries = 0;
@@ -119,7 +119,7 @@ bool any_image(const fs::path& folder, const std::function<bool(const fs::path&)
        !failed && entry != fs::recursive_directory_iterator() && images < enough_images &&
        entries < enough_entries;
        entry.increment(failed), ++entries) {
-    if (is_clutter(entry->path()) || is_folder_of_runs(entry->path()))
+    if (is_clutter(entry->path()) || (entry->is_directory(unknown) && is_output_folder(entry->path())))
       entry.disable_recursion_pending();  // copies there have no labels
     if (!is_image_name(entry->path())) continue;
     ++images;

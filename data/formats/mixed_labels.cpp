@@ -21,14 +21,14 @@ namespace fs = std::filesystem;
 void add_images(const fs::path& folder, std::vector<std::string>& images) {
   constexpr int enough_entries = 20000;
   const auto first = images.size();
-  std::error_code failed;
+  std::error_code failed, unknown;
   const auto options =
       fs::directory_options::follow_directory_symlink | fs::directory_options::skip_permission_denied;
   int entries = 0;
   for (auto entry = fs::recursive_directory_iterator(folder, options, failed);
        !failed && entry != fs::recursive_directory_iterator() && entries < enough_entries;
        entry.increment(failed), ++entries) {
-    if (is_clutter(entry->path()) || is_folder_of_runs(entry->path())) {
+    if (is_clutter(entry->path()) || (entry->is_directory(unknown) && is_output_folder(entry->path()))) {
       entry.disable_recursion_pending();
     } else if (is_image_name(entry->path())) {
       images.push_back(entry->path().lexically_normal().string());

@@ -115,7 +115,7 @@ std::unique_ptr<LabelSource> open_via(const DataOptions& options, Split split, P
       if (auto box = parse_region(region, where, log)) image.boxes.push_back(std::move(*box));
     }
   }
-  return std::make_unique<LabelsInMemory>(std::move(images));
+  return std::make_unique<LabelsInMemory>(joined_entries(std::move(images)));
 }
 
 std::string recognize_via(const fs::path& place, DataOptions& options) {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -18,6 +20,7 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
+using Kind = DataProblem::Kind;
 
 void number_anew_unless_unique(std::vector<ImageRecord>& images) {
   std::set<int64_t> ids;
@@ -84,13 +87,43 @@ std::vector<bool> validated_images(const Dataset& all, const Fold& fold) {
   return validated;
 }
 
+/// The box and class of an object.
+auto box_and_class(const Annotation& a) {
+  return std::tuple(a.class_id, a.x1, a.y1, a.x2, a.y2);
+}
+
+/// Those of `annotations` that `known` lacks.
+std::vector<Annotation> missing_from(const std::vector<Annotation>& known,
+                                     const std::vector<Annotation>& annotations) {
+  std::vector<Annotation> missing;
+  std::copy_if(annotations.begin(), annotations.end(), std::back_inserter(missing), [&](const Annotation& a) {
+    return std::none_of(known.begin(), known.end(),
+                        [&](const Annotation& b) { return box_and_class(a) == box_and_class(b); });
+  });
+  return missing;
+}
+
+/// Adds what a further split says of an image that `joined` has.
+void add_record(JoinedSplits& joined, size_t image, Split split, ImageRecord record, bool merges) {
+  ImageRecord& first = joined.dataset.images[image];
+  const std::vector<Annotation> missing = missing_from(first.annotations, record.annotations);
+  if (missing.empty()) return;
+  joined.dataset.problems.push_back({merges ? Kind::listed_twice : Kind::other_labels, first.file.string(),
+                                     fmt::format("with other labels in data.{} than in data.{}",
+                                                 enum_name(split), enum_name(joined.from[image]))});
+  if (!merges) return;
+  first.annotations.insert(first.annotations.end(), missing.begin(), missing.end());
+  record.file = first.file;
+  joined.additions.push_back({image, split, std::move(record)});
+}
+
 }  // namespace
 
 JoinedSplits read_splits(const DataOptions& options, const std::vector<Split>& splits) {
   DataOptions all_objects = options;
   all_objects.include_difficult_in_training = true;
   JoinedSplits joined;
-  std::set<fs::path> known;
+  std::map<fs::path, size_t> known;
   for (const Split split : splits) {
     Dataset dataset = read_dataset(all_objects, split);
     if (!joined.from.empty() && dataset.classes != joined.dataset.classes) {
@@ -101,14 +134,18 @@ JoinedSplits read_splits(const DataOptions& options, const std::vector<Split>& s
     joined.dataset.classes = dataset.classes;
     auto& problems = joined.dataset.problems;
     problems.insert(problems.end(), dataset.problems.begin(), dataset.problems.end());
-    std::vector<fs::path> own;
+    const size_t before = joined.dataset.images.size();
     for (ImageRecord& image : dataset.images) {
-      own.push_back(real_path(image.file));
-      if (known.contains(own.back())) continue;
+      const auto at = known.find(real_path(image.file));
+      if (at != known.end()) {
+        add_record(joined, at->second, split, std::move(image), !options.format->writes_lists());
+        continue;
+      }
       joined.dataset.images.push_back(std::move(image));
       joined.from.push_back(split);
     }
-    known.insert(own.begin(), own.end());
+    for (size_t i = before; i < joined.dataset.images.size(); ++i)
+      known.try_emplace(real_path(joined.dataset.images[i].file), i);
   }
   return joined;
 }

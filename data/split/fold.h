@@ -9,13 +9,21 @@ namespace brightnet {
 
 /// Several splits joined into one data set.
 struct JoinedSplits {
+  /// What a further split says of an image.
+  struct Addition {
+    size_t image;  ///< its index
+    Split split;
+    ImageRecord record;  ///< as this split has it, under the file's first path
+  };
   Dataset dataset;
-  std::vector<Split> from;  ///< the split that each image comes from
+  std::vector<Split> from;          ///< the split that each image comes from
+  std::vector<Addition> additions;  ///< those with boxes that the splits before it do not have
 };
 
-/// Reads the splits one after the other. An image file that several of them list is in the result once, and
-/// no object is left out for being difficult. Throws what read_dataset() throws, and InputError when the
-/// splits have different classes.
+/// Reads the splits one after the other. An image file that several of them list is in the result once, with the boxes of
+/// all, or, of formats whose lists leave the labels where they are, with those of the first; where these differ it is
+/// reported. No object is left out for being difficult. Throws what read_dataset() throws, and InputError when the splits
+/// have different classes.
 JoinedSplits read_splits(const DataOptions& options, const std::vector<Split>& splits);
 
 struct FoldData {

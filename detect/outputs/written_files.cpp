@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/hash.h"
 #include "core/log.h"
+#include "core/written_list.h"
 
 namespace brightnet {
 namespace {
@@ -27,11 +28,6 @@ std::string hash_of(const fs::path& file) {
   while (in.read(block.data(), block.size()), in.gcount() > 0)
     hash = hash_bytes(block.data(), static_cast<size_t>(in.gcount()), hash);
   return fmt::format("{:016x}", hash);
-}
-
-fs::path list_name(std::string command) {
-  std::replace(command.begin(), command.end(), ' ', '-');
-  return ".brightnet-" + command;
 }
 
 /// Whether FOLDER/NAME is a file in the folder or below it, links on the way considered. The list of a folder from
@@ -57,7 +53,7 @@ WrittenFiles::WrittenFiles(fs::path folder, std::string option, std::string comm
     : folder_(std::move(folder)),
       option_(std::move(option)),
       command_(std::move(command)),
-      list_(folder_ / list_name(command_)) {
+      list_(written_list(folder_, command_)) {
   std::error_code error;
   const fs::path here = folder_.empty() ? fs::path(".") : folder_;
   was_empty_ = !fs::exists(here, error) || fs::is_empty(here, error);

@@ -108,8 +108,10 @@ void convert_data(const Configuration& data, const std::string& format, const st
     throw InputError("data sets are not written in the format '" + format + "'", "", "It is yolo or coco.");
   const ConvertOptions options{*written, folder, copy};
   const RunConfig config = data_config(data);
-  make_empty_folder(options.folder);
+  check_empty_folder(options.folder);
+  check_outside(config.data, options.folder);
   const auto splits = read_all_splits(config);
+  make_empty_folder(options.folder);
   for (const auto& [split, dataset] : splits) {
     const std::string lost = convert_split(dataset, split, options);
     if (!lost.empty()) log::warn("{}", lost);
@@ -121,8 +123,10 @@ void convert_data(const Configuration& data, const std::string& format, const st
 
 void shard_data(const Configuration& data, const std::filesystem::path& folder, uint64_t bytes) {
   const RunConfig config = data_config(data);
-  make_empty_folder(folder);
+  check_empty_folder(folder);
+  check_outside(config.data, folder);
   const auto splits = read_all_splits(config);
+  make_empty_folder(folder);
   for (const auto& [split, dataset] : splits) {
     const std::string lost = what_is_lost(dataset, WrittenFormat::yolo);
     if (!lost.empty()) log::warn("{}", lost);

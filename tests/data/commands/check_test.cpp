@@ -94,6 +94,17 @@ TEST(Check, CopiesWithinASplitAndCrowdsAreCounted) {
   EXPECT_TRUE(split["problems"].empty()) << "a box beside its polygon loses nothing";
 }
 
+TEST(Check, AnImageThatIsListedAgainIsNoCopyOfItself) {
+  const DatasetFolder data;
+  write_clean(data);
+  data.text("list.txt", "train/a.jpg\ntrain/a.jpg\n");
+  const CheckReport report = check_dataset(data.options("yolo", "list.txt", {"x", "y"}, "val"));
+  EXPECT_TRUE(
+      contains(report.text(), "1 image is listed again in train, so these pictures count more than once: "))
+      << report.text();
+  EXPECT_FALSE(contains(report.text(), "copy of another")) << report.text();
+}
+
 TEST(Check, OutlinesThatAreReadAsBoxesAreCounted) {
   const DatasetFolder data;
   write_clean(data);

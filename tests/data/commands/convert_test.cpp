@@ -111,11 +111,38 @@ TEST(Convert, CrowdsHaveNoPlaceInYolosLabels) {
   EXPECT_EQ(read_file(options.folder / "labels/train/1.txt").substr(0, 2), "1 ");
 }
 
+TEST(Convert, WhatIsWrittenDoesNotLieAmongTheImagesThatAreRead) {
+  const DatasetFolder data;
+  data.image("images/a.jpg");
+  const auto refusal = [&](const DataOptions& options, const fs::path& folder) -> std::string {
+    try {
+      check_outside(options, folder);
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const DataOptions all = data.options("yolo", ".", {}), divided = data.options("yolo", "images", {});
+  const fs::path beside = fs::proximate(fs::canonical(data.root()).parent_path() / "yolo");
+  EXPECT_TRUE(contains(refusal(all, data.root() / "yolo"), "a folder beside it: --out " + beside.string()));
+  EXPECT_FALSE(refusal(all, data.root() / "images/../new/yolo/").empty());
+  EXPECT_FALSE(refusal(divided, data.root() / "images/yolo").empty());
+  fs::create_directories(data.root() / "images/empty");
+  EXPECT_FALSE(refusal(divided, data.root() / "images/empty/").empty());
+  EXPECT_EQ(refusal(divided, data.root() / "yolo"), "") << "not among the images";
+  EXPECT_EQ(refusal(divided, data.root() / "images2"), "");
+  data.text("list.txt", "images/a.jpg\n");
+  EXPECT_EQ(refusal(data.options("yolo", "list.txt", {}), data.root() / "yolo"), "");
+}
+
 TEST(Convert, AFolderWithSomethingInItIsLeftAlone) {
   const DatasetFolder data;
   data.text("full/file", "x");
   EXPECT_THROW(make_empty_folder(data.root() / "full"), InputError);
   EXPECT_THROW(make_empty_folder(data.root() / "full/file"), InputError);
+  EXPECT_THROW(check_empty_folder(data.root() / "full/file/below"), InputError) << "before anything is read";
+  check_empty_folder(data.root() / "new");
+  EXPECT_FALSE(fs::exists(data.root() / "new"));
   make_empty_folder(data.root() / "new");
   make_empty_folder(data.root() / "new");
 }

@@ -210,6 +210,69 @@ TEST(DataSplit, ImagesOutsideVocsFoldersAreListedByTheirPaths) {
   EXPECT_EQ(images, static_cast<size_t>(pictures));
 }
 
+TEST(DataSplit, AnImageThatCocosFileListsTwiceKeepsTheBoxesOfBoth) {
+  const DatasetFolder data;
+  DataOptions options = write_coco(data);
+  nlohmann::json document = nlohmann::json::parse(read_file(data.root() / "train.json"));
+  document["images"].push_back({{"id", 100}, {"file_name", "0.jpg"}});
+  document["annotations"].push_back(
+      {{"id", 100}, {"image_id", 100}, {"category_id", 3}, {"bbox", {70, 20, 30, 30}}});
+  data.text("train.json", document.dump());
+  const SplitReport report = split_dataset(options, {.folder = data.root() / "out", .ratios = {0.5, 0.5}});
+  size_t images = 0, boxes = 0;
+  for (const Split split : {Split::train, Split::val}) {
+    for (const ImageRecord& image : read_dataset(report.data, split).images) {
+      ++images;
+      boxes += image.annotations.size();
+    }
+  }
+  EXPECT_EQ(images, static_cast<size_t>(pictures));
+  EXPECT_EQ(boxes, 36u + 1u);
+}
+
+/// The pictures of train in val's file too, with other boxes, as of a table that was divided by its rows.
+void label_again(const DatasetFolder& data, const DataOptions& options) {
+  if (options.format->name == "coco") {
+    nlohmann::json val = nlohmann::json::parse(read_file(data.root() / options.val));
+    for (int i = 0; i < 20; ++i) {
+      val["images"].push_back({{"id", 50 + i}, {"file_name", fmt::format("../train/{}.jpg", i)}});
+      val["annotations"].push_back(
+          {{"id", 50 + i}, {"image_id", 50 + i}, {"category_id", 3}, {"bbox", {70, 20, 30, 30}}});
+    }
+    data.text(options.val, val.dump());
+  } else {
+    std::string val = read_file(data.root() / options.val);
+    for (int i = 0; i < 20; ++i) val += fmt::format("\"../train, all/{}.jpg\",160,120,dog,70,20,100,50\n", i);
+    data.text(options.val, val);
+  }
+}
+
+TEST(DataSplit, AnImageThatSplitsLabelDifferentlyKeepsTheBoxesOfAll) {
+  for (const auto& write : {write_coco, write_csv}) {
+    const DatasetFolder data;
+    const DataOptions options = write(data);
+    label_again(data, options);
+    const SplitReport report =
+        split_dataset(options, {.folder = data.root() / "out", .ratios = {0.5, 0.5}, .seed = 2});
+    EXPECT_TRUE(
+        contains(report.problems, "20 images are listed more than once, read as one with the boxes of all"))
+        << report.problems;
+    EXPECT_TRUE(contains(report.problems, "with other labels in data.val than in data.train"));
+    size_t images = 0, boxes = 0;
+    for (const Split split : {Split::train, Split::val}) {
+      const Dataset part = read_dataset(report.data, split);
+      EXPECT_EQ(count(part, DataProblem::Kind::listed_twice), 0);
+      EXPECT_EQ(part.images.size(), report.parts[static_cast<size_t>(split)].images);
+      for (const ImageRecord& image : part.images) {
+        ++images;
+        boxes += image.annotations.size();
+      }
+    }
+    EXPECT_EQ(images, static_cast<size_t>(pictures)) << options.format->name;
+    EXPECT_EQ(boxes, 36u + 20u) << options.format->name;
+  }
+}
+
 TEST(DataSplit, WithTwoRatiosThereIsNoTestSplit) {
   const DatasetFolder data;
   const SplitReport report =
@@ -285,6 +348,7 @@ TEST(DataSplit, NothingIsOverwrittenAndNothingLeftEmpty) {
   EXPECT_EQ(read_file(data.root() / "full/file"), "x");
   EXPECT_TRUE(contains(refusal(options, {.folder = data.root() / "a", .ratios = {0.99, 0.005, 0.005}}),
                        "val would have no image"));
+  EXPECT_FALSE(fs::exists(data.root() / "a"));
   for (const std::vector<double>& ratios :
        {std::vector<double>{1}, {0.5, 0.4}, {1.2, -0.2}, {0.5, 0, 0.5}, {0.25, 0.25, 0.25, 0.25}})
     EXPECT_TRUE(contains(refusal(options, {.folder = data.root() / "b", .ratios = ratios}), "--ratios"));

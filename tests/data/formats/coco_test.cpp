@@ -53,6 +53,23 @@ TEST(Coco, AnnotationsAreReadWithCrowdsAreasAndIds) {
   EXPECT_TRUE(dataset.problems.empty());
 }
 
+TEST(Coco, EntriesOfOneFileAreOneImageWithTheFirstId) {
+  const DatasetFolder data;
+  Json json = coco_example();
+  json["images"].push_back({{"id", 50}, {"file_name", "./b.jpg"}, {"width", 100}, {"height", 80}});
+  json["annotations"].push_back(
+      {{"id", 4}, {"image_id", 50}, {"category_id", 18}, {"bbox", {60, 10, 20, 30}}});
+  write_coco_files(data, json);
+  const Dataset dataset = read_dataset(data.options("coco", "train.json", {}), Split::train);
+  ASSERT_EQ(dataset.images.size(), 2u);
+  EXPECT_EQ(dataset.images[1].id, 3);
+  ASSERT_EQ(dataset.images[1].annotations.size(), 4u);
+  expect_box(dataset.images[1].annotations[3], 1, 60, 10, 80, 40);
+  EXPECT_EQ(count(dataset, Kind::listed_twice), 1);
+  EXPECT_TRUE(
+      contains(summarize(dataset.problems), "images[2] (b.jpg with the id 50, which becomes 3, its first)"));
+}
+
 TEST(Coco, GivenClassesSetTheOrderAndUnknownOnesAreErrors) {
   const DatasetFolder data;
   write_coco_files(data, coco_example());

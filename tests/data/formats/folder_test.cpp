@@ -41,6 +41,19 @@ TEST(Folder, LinkedFoldersAreFollowedAndFoldersGoByTheirOwnNames) {
   EXPECT_EQ(names_below(data.root() / "train"), (std::vector<std::string>{"first/x.jpg", "real/b.jpg"}));
 }
 
+TEST(Folder, ALinkToAnImageThatIsListedAnywayIsLeftOut) {
+  const DatasetFolder data;
+  data.image("a/1.jpg");
+  data.image("elsewhere/x.jpg");
+  fs::create_directories(data.root() / "a/b");
+  fs::create_symlink("../1.jpg", data.root() / "a/b/1.jpg");
+  fs::create_symlink("1.jpg", data.root() / "a/0.jpg");
+  fs::create_symlink("../elsewhere/x.jpg", data.root() / "a/x.jpg");
+  EXPECT_EQ(names_below(data.root() / "a"), (std::vector<std::string>{"1.jpg", "x.jpg"}));
+  EXPECT_EQ(names_below(data.root() / "a/b"), std::vector<std::string>{"1.jpg"})
+      << "of b alone it is the image";
+}
+
 TEST(Folder, ADatasetWithALoopIsRead) {
   const DatasetFolder data;
   data.image("images/train/a.jpg");

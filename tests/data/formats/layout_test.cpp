@@ -276,23 +276,32 @@ TEST_F(Layout, WordsOfSplitsInOtherNamesStopNothing) {
             "a folder with YOLO labels | yolo | trainval | images/trainval, , images/test");
 }
 
-TEST_F(Layout, WhatEarlierRunsWroteIsNoData) {
+TEST_F(Layout, WhatBrightnetWroteIsNoData) {
   yolo("a/1.jpg", "a/1.txt");
   yolo("a/runs/detect/1.jpg", "a/runs/detect/1.txt");
   yolo("a/runs/a/val_pred0.jpg", "a/runs/a/val_pred0.txt");
+  yolo("a/shown/000_1.jpg", "a/shown/000_1.txt");
   const auto images = [&](const std::string& place) {
     DataOptions options = recognized(place).options;
     options.classes = {"bolt"};
     return read_dataset(options, Split::train).images.size();
   };
-  EXPECT_EQ(images("a"), 3u) << "images of a folder that happens to be called runs";
-  data_.text("a/runs/detect/.brightnet-detect", "");
-  EXPECT_EQ(images("a"), 1u);
+  EXPECT_EQ(images("a"), 4u) << "images of a folder that happens to be called runs";
+  data_.text("a/runs/detect/.brightnet-detect", "0123456789abcdef 1.txt\n");
+  EXPECT_EQ(images("a"), 4u) << "labels alone were written beside a user's images";
+  data_.text("a/runs/detect/.brightnet-detect", "0123456789abcdef 1.jpg\n");
+  EXPECT_EQ(images("a"), 2u);
   EXPECT_EQ(images("a/runs/detect"), 1u) << "a user may train on detections, when they are named";
   std::filesystem::remove(data_.root() / "a/runs/detect/.brightnet-detect");
   data_.text("a/runs/a/config.yaml", "");
   data_.text("a/runs/a/train.log", "");
-  EXPECT_EQ(images("a"), 1u);
+  EXPECT_EQ(images("a"), 2u);
+  data_.text("a/shown/.brightnet-data-show", "- 000_1.jpg\n");
+  EXPECT_EQ(images("a"), 1u) << "of whatever name the folder is";
+  EXPECT_EQ(images("a/shown"), 1u);
+  std::filesystem::rename(data_.root() / "a/runs/a", data_.root() / "a/first");
+  std::filesystem::remove_all(data_.root() / "a/runs");
+  EXPECT_EQ(images("a"), 1u) << "a run elsewhere than in runs/";
 }
 
 TEST_F(Layout, ASplitWhoseFirstImagesHaveNoLabels) {

@@ -37,6 +37,39 @@ std::set<std::string> stems(const Dataset& dataset) {
   return out;
 }
 
+// As of a table that was divided by its rows.
+TEST(Fold, AnImageThatTrainAndValLabelDifferentlyHasTheBoxesOfBoth) {
+  const DatasetFolder data;
+  std::string train = "filename,class,xmin,ymin,xmax,ymax\n", val = train;
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = std::to_string(i) + ".jpg";
+    data.bytes(name, jpeg_of(picture(i)));
+    train += name + ",cat,1,1,30,30\n";
+    val += name + ",cat,1,1,30,30\n" + name + ",cat,50,40,70,70\n";
+  }
+  data.text("train.csv", train);
+  data.text("val.csv", val);
+  DataOptions options = data.options("csv", "train.csv", {}, "val.csv");
+  options.fold = parse_fold("1/2", "");
+  const FoldData parts = read_fold(options);
+  EXPECT_EQ(stems(parts.training).size() + stems(parts.validation).size(), 12u);
+  for (const Dataset* part : {&parts.training, &parts.validation}) {
+    for (const ImageRecord& image : part->images) EXPECT_EQ(image.annotations.size(), 2u) << image.file;
+  }
+  EXPECT_EQ(count(parts.training, DataProblem::Kind::listed_twice), 12);
+}
+
+// Lists leave the labels where they are: what data split writes could not have those of both.
+TEST(Fold, OfLinksWithLabelFilesOfTheirOwnThoseOfTheFirstSplitAreUsed) {
+  const DatasetFolder data;
+  write_pictures(data);
+  std::filesystem::create_symlink(data.root() / "train/0.jpg", data.root() / "val/again.jpg");
+  data.text("val/again.txt", "1 0.3 0.3 0.2 0.2\n");
+  const FoldData parts = read_fold(fold_options(data, "1/4"));
+  EXPECT_EQ(count(parts.training, DataProblem::Kind::other_labels), 1);
+  EXPECT_EQ(stems(parts.training).size() + stems(parts.validation).size(), 26u);
+}
+
 TEST(Fold, EveryImageOfTrainAndValIsValidatedInOneFoldAndTrainedOnInTheOthers) {
   const DatasetFolder data;
   write_pictures(data);
