@@ -70,13 +70,13 @@ Thinning rest_of(size_t budget, const std::filesystem::path& folder) {
 }  // namespace
 
 RunReport::RunReport(const RunFolder& folder, OutputFiles& files, BestEffort& best_effort, RunDescription run,
-                     double after_epoch, int best_epoch, int64_t iteration, const Metrics* earlier_best)
+                     double after_epoch, int best_epoch, int64_t first_step, const Metrics* earlier_best)
     : folder_(folder),
       files_(files),
       best_effort_(best_effort),
       run_(std::move(run)),
       csv_(open_csv(folder.metrics(), run_, after_epoch)),
-      events_(folder.path(), iteration),
+      events_(folder.path(), first_step),
       pictures_(rest_of(picture_budget, folder.path())),
       points_(rest_of(point_budget, folder.path())),
       plotted_(seconds_now()) {

@@ -30,9 +30,10 @@ class RunReport {
  public:
   /// Starts a report, or, with `after_epoch` ≥ 0, continues one after that many epochs (MetricsCsv). `files`
   /// writes it, under `best_effort`: once it is there, no error of it reaches the caller. Both outlive it.
+  /// `first_step`: the next step's number, from 1; what TensorBoard's events have from there on is no longer shown.
   /// `earlier_best`: what an earlier process of the run has found best; nullptr: nothing.
   RunReport(const RunFolder& folder, OutputFiles& files, BestEffort& best_effort, RunDescription run,
-            double after_epoch, int best_epoch, int64_t iteration, const Metrics* earlier_best = nullptr);
+            double after_epoch, int best_epoch, int64_t first_step, const Metrics* earlier_best = nullptr);
 
   /// The run's configuration, as a text of the TensorBoard events.
   void add_configuration(const std::string& yaml, int64_t iteration);

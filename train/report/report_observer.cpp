@@ -29,9 +29,11 @@ void ReportObserver::run_began(const RunBegan& event) {
   const TrainingStatus& status = event.status;
   RunDescription run = describe_run(setup_, layout_, event.device_memory);
   run.choices = choices_;
+  // What was written of the last step so far stays: its row comes before the state that the run resumes from.
+  const int64_t first_step = status.iteration + 1;
   report_.emplace(setup_.folder, setup_.files, best_effort_, std::move(run),
-                  event.resumed ? status.epochs_done : -1, event.best_epoch, status.iteration, event.best);
-  report_->add_configuration(print_config(setup_.config), status.iteration);
+                  event.resumed ? status.epochs_done : -1, event.best_epoch, first_step, event.best);
+  report_->add_configuration(print_config(setup_.config), first_step);
   report_->add_labels(setup_.train);
   point_losses_ = status.losses;
   point_sums_ = status.sums;

@@ -14,7 +14,8 @@ namespace brightnet {
 /// the next ones.
 class TensorBoardWriter {
  public:
-  /// `first_step`: where a resumed run starts; TensorBoard drops older files' events from that step on.
+  /// `first_step`: the first step of which the run writes events here. TensorBoard shows older files' events of smaller
+  /// steps alone; 0: all of them.
   explicit TensorBoardWriter(const std::filesystem::path& folder, int64_t first_step = 0);
 
   void scalar(const std::string& tag, float value, int64_t step);

@@ -1,9 +1,9 @@
-// What a run tells TensorBoard within its epochs.
-#include <cstring>
+// What a run tells TensorBoard.
+#include <cmath>
 
-#include <gtest/gtest.h>
-
+#include "tests/train/report/event_files.h"
 #include "tests/train/small_training.h"
+#include "train/report/metrics_csv.h"
 #include "train/report/report_observer.h"
 
 namespace brightnet::testing {
@@ -11,19 +11,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The values of a scalar in a run's TensorBoard events, where its tag is followed by a field of four bytes.
+/// The values of a scalar that TensorBoard shows of a run.
 std::vector<float> scalars(const fs::path& run, const std::string& tag) {
   std::vector<float> values;
-  for (const auto& entry : fs::directory_iterator(run)) {
-    if (!entry.path().filename().string().starts_with("events.")) continue;
-    const std::string bytes = read_file(entry.path());
-    for (size_t at = 0; (at = bytes.find(tag, at)) != std::string::npos;) {
-      at += tag.size();
-      EXPECT_EQ(bytes.at(at), '\x15');
-      values.push_back(0);
-      std::memcpy(&values.back(), bytes.data() + at + 1, sizeof(float));
-    }
-  }
+  for (const auto& [step, value] : shown_curve(run, tag)) values.push_back(value);
   return values;
 }
 
@@ -37,6 +28,53 @@ TEST(TrainerReport, HasTheGradientsNormAndTheClippedShareWithinEpochs) {
   ASSERT_GE(norms.size(), 1u);
   for (size_t i = 0; i < norms.size(); ++i) EXPECT_FLOAT_EQ(norms[i], static_cast<float>(seen.norms[i]));
   EXPECT_EQ(scalars(training.folder.path(), "step/clipped"), std::vector<float>(norms.size(), 1));
+}
+
+/// The steps at which TensorBoard shows a scalar of the run.
+std::vector<int64_t> shown_steps(const SmallTraining& training, const std::string& tag) {
+  std::vector<int64_t> steps;
+  for (const auto& [step, value] : shown_curve(training.folder.path(), tag)) steps.push_back(step);
+  return steps;
+}
+
+/// Those of the rows of its table, whose epochs have three.
+std::vector<int64_t> steps_of_table(const SmallTraining& training) {
+  const MetricsTable table = read_metrics_csv(training.folder.metrics());
+  std::vector<int64_t> steps;
+  for (const auto& row : table.rows) steps.push_back(std::lround(3 * table.value(row, "epoch")));
+  return steps;
+}
+
+TEST(TrainerReport, TensorBoardShowsEveryRowOfARunHoweverItWasResumed) {
+  SmallRun run;
+  SmallTraining first(run.load({"train.epochs=2", "train.average=0"}), run.folder() / "out");
+  ASSERT_EQ(first.make().run(), TrainingEnd::finished);
+  const auto resume = [&](int epochs, bool stopped) {
+    SmallTraining longer(run.load({"train.epochs=" + std::to_string(epochs), "train.average=0"}),
+                         first.folder.path(), true);
+    Trainer trainer = longer.make();
+    trainer.resume();
+    std::stop_source stop;
+    if (stopped) stop.request_stop();
+    ASSERT_EQ(trainer.run(stop.get_token()), stopped ? TrainingEnd::interrupted : TrainingEnd::finished);
+    for (const char* tag : {"val/AP", "train/loss"})
+      EXPECT_EQ(shown_steps(longer, tag), steps_of_table(longer)) << tag;
+  };
+  resume(3, false);
+  resume(4, true);  // after a step of the fourth
+  resume(4, false);
+  EXPECT_EQ(steps_of_table(first), (std::vector<int64_t>{3, 6, 9, 12}));
+}
+
+// What a run has left behind that ended before its first save is no part of it.
+TEST(TrainerReport, TensorBoardShowsARunThatBeganAgainOnce) {
+  SmallRun run;
+  const RunConfig config = run.load({"train.epochs=2", "train.average=0"});
+  SmallTraining first(config, run.folder() / "out");
+  ASSERT_EQ(first.make().run(), TrainingEnd::finished);
+  SmallTraining again(config, run.folder() / "out", true);
+  ASSERT_EQ(again.make().run(), TrainingEnd::finished);
+  EXPECT_EQ(shown_steps(again, "val/AP"), steps_of_table(again));
 }
 
 TEST(TrainerReport, HasTheMeansSinceItsLastPointInEveryEpoch) {
