@@ -66,7 +66,8 @@ struct TrainingResult {
   /// The weights to use: the best ones, their average if it is better, or the last ones.
   std::filesystem::path weights;
   int64_t epochs = 0, iterations = 0;  ///< how many were trained, in all
-  std::optional<Scores> best = {};     ///< the best evaluation's; without a value before the first
+  /// The best evaluation's, which `weights` are not of where they are an average; without a value before the first.
+  std::optional<Scores> best = {};
 };
 
 /// Trains until the run is over, or until `stop` is requested: it then finishes the step, saves and returns. Blocks.

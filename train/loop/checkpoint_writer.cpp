@@ -152,6 +152,7 @@ void CheckpointWriter::offer_average(std::vector<float> values, const Metrics& m
     return;
   }
   progress.averaged_score = average;
+  progress.averaged_confidence = metrics.best.f1 > 0 ? metrics.best.score : -1;
   log::info("{}more than the best of them ({:.4f}): it is kept as well.", compared, best);
   if (setup_.communicator.leads()) {
     write_weights(setup_.folder.averaged(), std::move(values), {progress.iteration, metrics.AP, metrics.AP50},

@@ -81,6 +81,7 @@ nlohmann::json to_json(const Progress& p) {
           {"kept", to_json(p.kept)},
           {"averaged", p.averaged},
           {"averaged_score", p.averaged_score},
+          {"averaged_confidence", p.averaged_confidence},
           {"planned", planned},
           {"sums", {s.images, s.seconds, s.waited, s.comm_waited, s.busy}},
           {"plans", plans},
@@ -122,6 +123,7 @@ Progress progress_from(const nlohmann::json& json) {
       p.kept.push_back({whole_number<int64_t>(one.at("iteration")), one.at("score").get<double>()});
     p.averaged = json.at("averaged").get<bool>();
     p.averaged_score = json.at("averaged_score").get<double>();
+    p.averaged_confidence = json.value("averaged_confidence", -1.0);
   }
   if (json.contains("last_evaluation")) {  // earlier versions did not write it
     const nlohmann::json& last = json.at("last_evaluation");

@@ -100,9 +100,11 @@ struct Progress {
   std::vector<double> recent_scores;
   /// The evaluations whose averaged parameters are kept (train.average), in order.
   std::vector<KeptSet> kept;
-  /// Whether the average of the kept parameters has been evaluated, and its score; −1: there is none.
+  /// Whether the average of the kept parameters has been evaluated, and its score; −1: there is none. And the confidence
+  /// that suits it best; −1: not known, in the state of an earlier version or where it detects nothing.
   bool averaged = false;
   double averaged_score = -1;
+  double averaged_confidence = -1;
   EpochSums sums;
   /// Last copy of the device's state: loss sums, loss scale, steps applied and skipped.
   StepState state;

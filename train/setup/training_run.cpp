@@ -55,9 +55,21 @@ bool written(const std::filesystem::path& file) {
   return std::filesystem::exists(file, error);
 }
 
-std::filesystem::path weights_to_use(const RunFolder& folder, const Progress& progress) {
-  if (progress.averaged_score >= 0 && written(folder.averaged())) return folder.averaged();
-  return progress.best_epoch > 0 && written(folder.best()) ? folder.best() : folder.last();
+bool has_average(const RunFolder& folder, const Progress& progress) {
+  return progress.averaged_score >= 0 && written(folder.averaged());
+}
+
+struct WeightsToUse {
+  std::filesystem::path file;
+  double confidence = -1;  ///< at which they detect best; negative: not known
+};
+
+WeightsToUse weights_to_use(const RunFolder& folder, const Trainer& trainer) {
+  const Progress& progress = trainer.progress();
+  if (has_average(folder, progress)) return {folder.averaged(), progress.averaged_confidence};
+  if (progress.best_epoch == 0 || !written(folder.best())) return {folder.last()};
+  const auto& metrics = trainer.best_metrics();
+  return {folder.best(), metrics && metrics->best.f1 > 0 ? metrics->best.score : -1};
 }
 
 /// When the best weights were evaluated: in iterations for a run whose length they are, as in darknet.
@@ -71,7 +83,10 @@ std::string time_of_best(const RunConfig& config, const Progress& progress) {
 
 void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& trainer,
                const Dataset& dataset) {
+  const bool averaged = has_average(folder, trainer.progress());
   if (trainer.best_metrics()) {
+    log::result("Scores of the best weights{}:",
+                averaged ? ", not of their average, which scores better" : "");
     // Line by line, since a rank's lines begin with its number.
     std::istringstream table(metrics_table(*trainer.best_metrics()));
     for (std::string line; std::getline(table, line);) log::result("{}", line);
@@ -84,18 +99,19 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
                            : "",
                 folder.best().string());
   }
-  if (trainer.progress().averaged_score >= 0 && written(folder.averaged()))
-    log::result("Average of the best weights, which scores better than they do: {}",
+  if (averaged) {
+    log::result("Average of the best weights, which scores better than they do ({} {:.4f}): {}",
+                enum_name(config.evaluate.best_by), trainer.progress().averaged_score,
                 folder.averaged().string());
+  }
   if (written(folder.last())) log::result("Last weights: {}", folder.last().string());
   log::result("Report with plots and pictures: {}", folder.file("report.html").string());
-  if (const auto weights = weights_to_use(folder, trainer.progress()); written(weights)) {
-    const auto& best = trainer.best_metrics();
-    const bool found = best && best->best.f1 > 0;
+  if (const WeightsToUse weights = weights_to_use(folder, trainer); written(weights.file)) {
     const auto& tiles = config.data.tiles;  // as the threshold was measured
     log::result("Detect {} in your own images: brightnet detect --weights {} --source FOLDER{}{}{}",
-                dataset.classes.size() == 1 ? dataset.classes[0] : "objects", shell_quoted(weights.string()),
-                found ? fmt::format(" --conf {:.3f}", best->best.score) : "",
+                dataset.classes.size() == 1 ? dataset.classes[0] : "objects",
+                shell_quoted(weights.file.string()),
+                weights.confidence >= 0 ? fmt::format(" --conf {:.3f}", weights.confidence) : "",
                 tiles ? fmt::format(" --tiles {},{:g}", tiles.size, tiles.overlap) : "",
                 config.train.quantize ? " --precision int8" : "");
   }
@@ -174,7 +190,7 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
     require_same(ranks, "saved state", std::to_string(trainer.progress().iteration));
   }
   const auto ended = [&](std::optional<TrainingEnd> end) {
-    return TrainedRun{end, folder.path(), weights_to_use(folder, trainer.progress()), trainer.progress(),
+    return TrainedRun{end, folder.path(), weights_to_use(folder, trainer).file, trainer.progress(),
                       trainer.best_metrics()};
   };
   announce(run, trainer, ranks);

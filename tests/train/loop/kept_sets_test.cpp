@@ -158,6 +158,13 @@ TEST(AveragedWeights, AreWrittenWhenTheyScoreBetterThanTheBest) {
   const TrainedModel averaged = load_trained_model(training.folder.averaged());
   EXPECT_EQ(averaged.training.at("AP"), std::to_string(trainer.progress().averaged_score));
   ASSERT_EQ(averaged.values.size(), good.values.size());
+  {  // The confidence is its own, not that of the best weights, which detected nothing.
+    SmallTraining of_average(config, run.folder() / "average");
+    const auto metrics = of_average.make(averaged.values).evaluate(of_average.val, {});
+    ASSERT_TRUE(metrics);
+    EXPECT_EQ(trainer.progress().averaged_confidence, metrics->best.score);
+    EXPECT_GT(metrics->best.f1, 0);
+  }
   for (size_t i = 0; i < good.values.size(); ++i)
     ASSERT_NEAR(averaged.values[i], good.values[i], 1e-6) << "parameter " << i;
   EXPECT_EQ(tensors_of(training.folder.state()), state_before) << "the run's own parameters are as before";
@@ -167,6 +174,7 @@ TEST(AveragedWeights, AreWrittenWhenTheyScoreBetterThanTheBest) {
   resumed.resume();
   EXPECT_FALSE(resumed.average_due());
   EXPECT_EQ(resumed.progress().averaged_score, trainer.progress().averaged_score);
+  EXPECT_EQ(resumed.progress().averaged_confidence, trainer.progress().averaged_confidence);
 }
 
 TEST(AveragedWeights, AreTriedAgainAtTheEndOfARunThatWasMadeLonger) {

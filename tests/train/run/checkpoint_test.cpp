@@ -49,6 +49,7 @@ void expect_equal(const Progress& actual, const Progress& expected) {
   EXPECT_EQ(actual.kept, expected.kept);
   EXPECT_EQ(actual.averaged, expected.averaged);
   EXPECT_EQ(actual.averaged_score, expected.averaged_score);
+  EXPECT_EQ(actual.averaged_confidence, expected.averaged_confidence);
   EXPECT_EQ(actual.sums.images, expected.sums.images);
   EXPECT_EQ(actual.sums.seconds, expected.sums.seconds);
   EXPECT_EQ(actual.sums.waited, expected.sums.waited);
@@ -90,6 +91,7 @@ TEST(State, ComesBackToTheLastBit) {
       .kept = {{11, 0.3}, {13, 0.1 + 0.2}},
       .averaged = true,
       .averaged_score = 0.3,
+      .averaged_confidence = 0.1 + 0.8,
       .sums = {.images = 60.5, .seconds = 70.1, .waited = 8.2, .comm_waited = 9.3, .busy = 10.4},
       .state = {.loss_scale = 0.1f,
                 .good_steps = 1999,
@@ -299,6 +301,25 @@ TEST(State, OfAVersionThatKeptNoScoresIsRead) {
   EXPECT_EQ(state.progress.iteration, 7);
   EXPECT_TRUE(state.progress.kept.empty());
   EXPECT_EQ(state.progress.state.sums.norm, 0);
+}
+
+TEST(State, OfAVersionThatKeptNoConfidenceOfItsAverageIsRead) {
+  const auto backend = make_cpu_backend();
+  std::vector<float> a{1};
+  const fs::path file = temporary("state_without_confidence.safetensors");
+  RunState before = state_after(7);
+  before.progress.averaged_score = 0.5;
+  before.progress.averaged_confidence = 0.25;
+  save_state(file, before, {{"a", a.data(), 1}}, *backend);
+  auto metadata = SafetensorsReader(file).metadata();
+  auto progress = nlohmann::json::parse(metadata.at("progress"));
+  ASSERT_EQ(progress.erase("averaged_confidence"), 1u);
+  metadata["progress"] = progress.dump();
+  metadata.erase("checksum");
+  write_safetensors(file, std::vector<SafetensorsEntry>{{"a", {1}, a.data()}}, metadata);
+  const Progress read = read_state(file).progress;
+  EXPECT_EQ(read.averaged_score, 0.5);
+  EXPECT_EQ(read.averaged_confidence, -1);
 }
 
 TEST(State, KnowsModelsApart) {
