@@ -152,6 +152,19 @@ fs::path RunFolder::snapshot(int64_t epoch) const {
   return path_ / "weights" / fmt::format("epoch_{:03}.safetensors", epoch);
 }
 
+bool RunFolder::make_missing_weights() const {
+  const fs::path weights = last().parent_path();
+  std::error_code error, ignored;
+  if (fs::is_symlink(weights, ignored)) return false;
+  const bool made = fs::create_directory(weights, error);
+  if (error) {
+    throw InputError("this folder of a run cannot be made: " + error.message(), weights.string(),
+                     "Check that you may write there, and that nothing else has its name.");
+  }
+  if (made) flush_folder(path_);
+  return made;
+}
+
 void RunFolder::remove_unused() const {
   std::error_code ignored;
   if (!is_new_ || saved() || fs::exists(last(), ignored) || fs::exists(best(), ignored)) return;

@@ -29,6 +29,9 @@ class RunFolder {
   bool saved() const;
   /// Whether the state is gone that was saved with the last weights: not a run to be begun again.
   bool lost_state() const;
+  /// Makes the folder of the weights where it is missing, as in a copy without the large files, and returns whether it was.
+  /// Throws InputError on failure; a link in its place is left to RunLock, which refuses it.
+  bool make_missing_weights() const;
   /// Removes what create() made, `log()` and what there is of the description, and each folder that this leaves empty. Does
   /// nothing to a folder that was not created by this object, or in which the run has trained.
   void remove_unused() const;

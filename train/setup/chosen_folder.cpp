@@ -55,9 +55,18 @@ void RunPlace::find_or_create() {
   request_ = with_run_found(request_);
   if (request_.resuming || request_.begin_again) {
     folder_ = RunFolder::open(request_.resume);
+    const bool made = folder_.make_missing_weights();
     lock_ = std::make_unique<RunLock>(folder_);
     log_to_file(folder_.log());
-    if (!request_.begin_again) return;
+    if (!request_.begin_again) {
+      if (made) {
+        log::warn(
+            "{} was missing, and has been made again without what was in it. Best weights are written to it once an "
+            "evaluation scores better than the run's best so far.",
+            folder_.last().parent_path().string());
+      }
+      return;
+    }
     log::info("The run in {} ended before its first save: it begins again.", folder_.path().string());
     set_best_aside(folder_);
     return;

@@ -1,7 +1,7 @@
 #include "train/setup/chosen_folder.h"
 
 #include "tests/formats/small_cfg.h"
-#include "tests/train/small_run.h"
+#include "tests/train/small_training.h"
 #include "train/setup/preparation.h"
 #include "train/setup/training_run.h"
 
@@ -81,6 +81,45 @@ TEST(RunPlace, AFolderThatBecameAnothersDuringThePreparationIsNotWritten) {
   EXPECT_EQ(read_file(other->config()), "the other's");
   EXPECT_FALSE(fs::exists(other->model()));
   EXPECT_FALSE(fs::exists(other->start()));
+}
+
+// Somebody has made room, or has copied the run without its large files.
+TEST(RunPlace, AFolderOfWeightsThatIsGoneIsMadeAgain) {
+  const SmallRun run;
+  RunRequest request;
+  request.config = run.config().string();
+  request.overrides = SmallRun::short_run({"train.epochs=1", "train.average=0"});
+  request.out = (run.folder() / "out").string();
+  Communicator& alone = Communicator::solo();
+  const auto train = [&] {
+    return run_training(request, common_device(alone, [] { return "cpu"; }), alone, {}).end;
+  };
+  ASSERT_EQ(train(), TrainingEnd::finished);
+  const RunFolder folder = RunFolder::open(request.out);
+  const fs::path weights = folder.last().parent_path();
+  change_state(SmallTraining(load_run_config(folder.config()), folder.path(), true),
+               [](RunState& state) { state.progress.best_score = -0.5; });  // none is below 0
+  request = {};
+  request.resuming = true;
+  request.resume = folder.path().string();
+  request.overrides.assignments = {"train.epochs=2"};
+  fs::remove_all(weights);
+  EXPECT_EQ(train(), TrainingEnd::finished);
+  EXPECT_TRUE(fs::exists(folder.last()) && fs::exists(folder.best()));
+  fs::remove_all(weights);
+  fs::remove(folder.state());
+  EXPECT_EQ(train(), TrainingEnd::finished) << "it begins again";
+  EXPECT_TRUE(fs::exists(folder.last()) && fs::exists(folder.best()) && fs::exists(folder.state()));
+  // A link in its place is no missing folder, wherever it leads.
+  fs::remove_all(weights);
+  fs::create_directory_symlink(run.folder() / "elsewhere", weights);
+  try {
+    train();
+    ADD_FAILURE() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("is a symbolic link"), std::string::npos) << error.what();
+  }
+  EXPECT_FALSE(fs::exists(run.folder() / "elsewhere"));
 }
 
 }  // namespace
