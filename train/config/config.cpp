@@ -253,6 +253,23 @@ void check_schedule(const ScheduleOptions& schedule, const YamlValue& value) {
     throw InputError("'steps' must be in ascending order", child(value, "steps").where());
 }
 
+/// Advice for a batch that these ranks cannot share, where the batch may change.
+std::string other_batch(int batch, int ranks) {
+  const int below = batch / ranks * ranks, above = below + ranks;
+  return "Set it to " + (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(above) +
+         " (--set train.batch=" + std::to_string(above) + "), or start another number of ranks.";
+}
+
+/// The same, where only the number of ranks may: the nearest ones that can share it.
+std::string other_ranks(int batch, int ranks) {
+  int below = std::min(ranks, batch), above = ranks;
+  while (batch % below != 0) --below;
+  while (above <= batch && batch % above != 0) ++above;
+  const std::string more = above <= batch ? " or " + std::to_string(above) : "";
+  return "A run keeps its batch: start " + std::to_string(below) + more +
+         (more.empty() && below == 1 ? " rank." : " ranks.");
+}
+
 }  // namespace
 
 std::string RunConfig::where(const std::string& key) const {
@@ -358,13 +375,9 @@ int batch_of_rank(const TrainOptions& train, int ranks) {
 void check_batch(const TrainOptions& train, int ranks, bool resuming) {
   if (!train.batch.has_value()) return;
   if (train.batch % ranks != 0) {
-    const int below = train.batch / ranks * ranks, above = below + ranks;
     throw InputError("'train.batch' is " + std::to_string(train.batch) + ", which " + std::to_string(ranks) +
                          " ranks cannot share equally",
-                     "",
-                     "Set it to " + (below > 0 ? std::to_string(below) + " or " : "") +
-                         std::to_string(above) + " (--set train.batch=" + std::to_string(above) +
-                         "), or start another number of ranks.");
+                     "", resuming ? other_ranks(train.batch, ranks) : other_batch(train.batch, ranks));
   }
   const int part = batch_of_rank(train, ranks);
   if (resuming || !train.micro_batch.has_value() || part % train.micro_batch == 0) return;

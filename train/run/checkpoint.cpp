@@ -11,6 +11,7 @@
 #include "detect/evaluate/metrics_json.h"
 #include "formats/quantization_json.h"
 #include "formats/safetensors.h"
+#include "train/run/run_folder.h"
 
 namespace brightnet {
 namespace {
@@ -262,8 +263,8 @@ RunState load_state(const std::filesystem::path& file, const std::vector<StateAr
   const auto written = reader.metadata().find(checksum_key);
   if (written != reader.metadata().end() && written->second != checksum(reader.metadata(), hashes)) {
     throw InputError("this state is damaged: what is in it does not match its checksum", file.string(),
-                     "Put back a copy of it, or start a new run from the weights beside it: --weights "
-                     "RUN/weights/last.safetensors.");
+                     "Put back a copy of it, or " +
+                         RunFolder::at(file.parent_path().parent_path()).new_run() + " instead.");
   }
   return state;
 }

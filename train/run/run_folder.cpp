@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/printable.h"
 #include "core/text.h"
 
 namespace brightnet {
@@ -146,6 +147,12 @@ bool RunFolder::saved() const {
 bool RunFolder::lost_state() const {
   std::error_code ignored;
   return !saved() && fs::exists(last(), ignored);
+}
+
+std::string RunFolder::new_run() const {
+  std::error_code ignored;
+  if (!fs::exists(last(), ignored)) return "start a new run";
+  return "start a new run with --weights " + shell_quoted(last().string());
 }
 
 fs::path RunFolder::snapshot(int64_t epoch) const {

@@ -36,6 +36,10 @@ class RunFolder {
   /// nothing to a folder that was not created by this object, or in which the run has trained.
   void remove_unused() const;
 
+  /// Advice for what the run cannot be resumed with: "start a new run with --weights FILE", its last weights, as a shell
+  /// takes them. Without weights that are there, "start a new run". No punctuation may follow FILE.
+  std::string new_run() const;
+
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path config() const { return path_ / "config.yaml"; }
   std::filesystem::path model() const { return path_ / "model.yaml"; }

@@ -46,7 +46,7 @@ MemoryReport make_report(const MemoryOptions& options) {
   const std::string assumption = choose_for_planning(config, named.model, fast_precision(options.device));
   const auto backend = open_planner(options.device, config.train.precision);
   if (sized) config.train.sizes.clear();
-  open_teacher(config, named.model, known_classes(config.data).value_or(std::vector<std::string>()), false);
+  open_teacher(config, named.model, known_classes(config.data).value_or(std::vector<std::string>()));
   // Without --batch: what a run of this configuration would choose.
   int batch = options.batch > 0 ? options.batch : config.train.micro_batch.value_or(0);
   if (batch == 0) {

@@ -227,8 +227,8 @@ void refuse_other_classes(const RunFolder& folder, const std::vector<std::string
   throw InputError(fmt::format("the run was trained for the classes {}, and its data set now has {}",
                                enumerated(trained->classes), enumerated(classes)),
                    folder.path().string(),
-                   "Put the classes back into their order, or start a new run with --weights " +
-                       folder.last().string() + ", which are matched by name.");
+                   "Put the classes back into their order, or " + folder.new_run() +
+                       " instead: classes are matched by name.");
 }
 
 }  // namespace
@@ -320,7 +320,7 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   }
   run.model_yaml = run.model.yaml();
   if (config.train.quantize) begin_quantized(run, ranks.leads());
-  open_teacher(config, run.model, run.training.classes, run.old.has_value());
+  open_teacher(config, run.model, run.training.classes, run.old ? &run.old->folder : nullptr);
   run.model_layout = ParameterLayout(run.model);
   run.layout = std::make_unique<ParameterLayout>(trained_model(config, run.model));
   run.initial = with_adapters(config, run.model, std::move(run.initial));

@@ -37,20 +37,20 @@ bool may_change(const std::string& key) {
          key == "train.teacher" || key == "train.teacher_cfg";  // the file is known by its SHA-256
 }
 
-void refuse_changes(const RunConfig& before, const RunConfig& after) {
+void refuse_changes(const RunConfig& before, const RunConfig& after, const RunFolder& folder) {
   if (after.train.minutes > 0 && after.train.minutes != before.train.minutes) {
-    throw InputError(before.train.minutes > 0
-                         ? "a run cannot be given another time limit: its learning rate decays with the first"
-                         : "a run that has begun cannot be given a time limit",
-                     "--resume",
-                     "Give it a length instead, --epochs N --set train.minutes=0, or start a new run "
-                     "with --weights weights/last.safetensors");
+    throw InputError(
+        before.train.minutes > 0
+            ? "a run cannot be given another time limit: its learning rate decays with the first"
+            : "a run that has begun cannot be given a time limit",
+        "--resume",
+        "Give it a length, --epochs N --set train.minutes=0, or " + folder.new_run() + " instead.");
   }
   for (const auto& [key, old_value, new_value] : compare(before, after)) {
     if (may_change(key)) continue;
     throw InputError(
         "the run began with " + key + " = " + old_value + " and cannot be resumed with " + new_value,
-        "--resume", "Leave it as it was, or start a new run with --weights weights/last.safetensors");
+        "--resume", "Leave it as it was, or " + folder.new_run() + " instead.");
   }
 }
 
@@ -247,8 +247,7 @@ RunRequest with_run_found(const RunRequest& request) {
   const RunFolder folder = RunFolder::open(found.resume);
   if (folder.lost_state()) {
     throw InputError("this run cannot be resumed: its weights are there, but not " + folder.state().string(),
-                     folder.path().string(),
-                     "Put it back, or start a new run from the weights: --weights " + folder.last().string());
+                     folder.path().string(), "Put it back, or " + folder.new_run() + " instead.");
   }
   found.begin_again = !folder.saved();
   found.resuming = folder.saved();
@@ -266,7 +265,7 @@ OpenRun open_old_run(const RunRequest& request) {
   // With micro_batch: auto, so that a changed batch size is reported as such, not as indivisible.
   Overrides with_any_micro_batch = overrides;
   with_any_micro_batch.assignments.emplace_back("train.micro_batch=auto");
-  refuse_changes(before, load_run_config(folder.config(), with_any_micro_batch));
+  refuse_changes(before, load_run_config(folder.config(), with_any_micro_batch), folder);
   OpenRun run{.config = load_run_config(folder.config(), overrides),
               .folder = std::move(folder),
               .asked = std::move(asked)};
@@ -312,8 +311,8 @@ std::string describe_differences(const OpenRun& run, const std::string& asked_fi
   if (lines.empty()) return "";
   std::string text = fmt::format(
       "The run keeps its own configuration, {}, from which {} differs:{}\n"
-      "To train with the other values, start a new run with --weights {}.",
-      run.folder.config().string(), place, lines, run.folder.last().string());
+      "To train with the other values, {} instead.",
+      run.folder.config().string(), place, lines, run.folder.new_run());
   if (!free.empty()) text += fmt::format(" These may also change within the run, by --set: {}.", free);
   return text;
 }

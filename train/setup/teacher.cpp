@@ -42,14 +42,13 @@ void refuse_other_file(const RunConfig& config, const std::string& hash) {
 }
 
 /// That a run has, or has not, a teacher is decided where it begins.
-void refuse_change(const RunConfig& config) {
+void refuse_change(const RunConfig& config, const RunFolder& folder) {
   const bool has_one = !config.train.teacher.empty(), had_one = !config.train.teacher_sha256.empty();
   if (has_one == had_one) return;
-  throw InputError(
-      had_one ? "the run began with a teacher and cannot be resumed without it"
-              : "the run began without a teacher and cannot be resumed with one",
-      config.where("train.teacher"),
-      "Leave train.teacher as it was, or start a new run with --weights weights/last.safetensors.");
+  throw InputError(had_one ? "the run began with a teacher and cannot be resumed without it"
+                           : "the run began without a teacher and cannot be resumed with one",
+                   config.where("train.teacher"),
+                   "Leave train.teacher as it was, or " + folder.new_run() + " instead.");
 }
 
 void refuse_other_classes(const RunConfig& config, const TrainedModel& teacher,
@@ -90,9 +89,9 @@ void check_teacher(const RunConfig& config) {
 }
 
 void open_teacher(RunConfig& config, const Model& model, const std::vector<std::string>& classes,
-                  bool begun) {
+                  const RunFolder* old) {
   TrainOptions& train = config.train;
-  if (begun) refuse_change(config);
+  if (old) refuse_change(config, *old);
   if (train.teacher.empty()) return;
   const fs::path file = file_of(config);
   TrainedModel teacher =

@@ -6,6 +6,7 @@
 
 #include "layers/distillation.h"
 #include "train/config/config.h"
+#include "train/run/run_folder.h"
 
 namespace brightnet {
 
@@ -13,9 +14,11 @@ namespace brightnet {
 void check_teacher(const RunConfig& config);
 
 /// Opens the teacher for a run of this model and these classes (empty: not known yet), whose input sizes are chosen; nothing
-/// without one. Sets RunConfig::distillation and train.teacher_sha256. `begun`: the run is resumed. Throws InputError, naming
-/// both sides, for a teacher of other classes, heads or strides, and for another file than the run began with.
-void open_teacher(RunConfig& config, const Model& model, const std::vector<std::string>& classes, bool begun);
+/// without one. Sets RunConfig::distillation and train.teacher_sha256. `old`: the folder of a run that is resumed. Throws
+/// InputError, naming both sides, for a teacher of other classes, heads or strides, and for another file than the run began
+/// with.
+void open_teacher(RunConfig& config, const Model& model, const std::vector<std::string>& classes,
+                  const RunFolder* old = nullptr);
 
 /// The values of `model` in the layout of trained_model(): with initial ones of the adapters.
 std::vector<float> with_adapters(const RunConfig& config, const Model& model, std::vector<float> values);

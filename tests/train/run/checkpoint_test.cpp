@@ -9,6 +9,7 @@
 #include "formats/safetensors.h"
 #include "layers/model/reader.h"
 #include "tests/train/small_run.h"
+#include "train/run/run_folder.h"
 
 namespace brightnet::testing {
 namespace {
@@ -194,6 +195,29 @@ TEST(State, IsRefusedWhenAnyOfItIsDamaged) {
   damaged = whole;
   damaged.replace(damaged.find("12345"), 5, "12346");
   EXPECT_NE(refusal(damaged).find("checksum"), std::string::npos) << "a digit of the place";
+}
+
+TEST(State, ThatIsDamagedNamesTheWeightsOfItsRun) {
+  const auto backend = make_cpu_backend();
+  std::vector<float> a{1, 2, 3, 4};
+  fs::remove_all(temporary("damaged_run"));
+  const RunFolder folder = RunFolder::create(temporary("damaged_run"));
+  save_state(folder.state(), state_after(12345), {{"a", a.data(), 4}}, *backend);
+  std::string bytes = read_file(folder.state());
+  bytes.back() = static_cast<char>(bytes.back() ^ 0x10);
+  write_atomically(folder.state(), bytes);
+  const auto refusal = [&]() -> std::string {
+    try {
+      load_state(folder.state(), {{"a", a.data(), 4}}, "layout", *backend);
+      return "";
+    } catch (const InputError& e) {
+      return e.what();
+    }
+  };
+  EXPECT_NE(refusal().find("or start a new run instead."), std::string::npos) << refusal();
+  write_atomically(folder.last(), std::string("weights"));
+  const std::string advice = "or start a new run with --weights " + folder.last().string() + " instead.";
+  EXPECT_NE(refusal().find(advice), std::string::npos) << refusal();
 }
 
 TEST(State, OfSomethingElseIsRefusedWithWhatIsWrong) {

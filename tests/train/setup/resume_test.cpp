@@ -1,7 +1,10 @@
 // Which values a run that is resumed may change (docs/resume.md).
 #include "train/setup/resume.h"
 
+#include <regex>
+
 #include "tests/train/small_run.h"
+#include "train/setup/model.h"
 
 namespace brightnet::testing {
 namespace {
@@ -57,6 +60,37 @@ TEST_F(ResumedRun, MayBecomeLonger) {
   EXPECT_EQ(open("train.epochs=9").config.train.epochs, 9);
   EXPECT_FALSE(open("train.epochs=2").new_length) << "it has two";
   EXPECT_FALSE(open("train.epochs=2").changed);
+}
+
+/// The file behind --weights in a message; the message where there is none.
+std::string advised_weights(const std::string& message) {
+  std::smatch found;
+  return std::regex_search(message, found, std::regex("--weights (\\S+)")) ? found.str(1) : message;
+}
+
+TEST_F(ResumedRun, NamesItsOwnWeightsForANewRun) {
+  const RunFolder folder = RunFolder::open(request_.resume);
+  for (const char* assignment : {"optimizer.rate=0.01", "train.minutes=3"}) {
+    EXPECT_EQ(refusal(assignment).find("--weights"), std::string::npos) << "it has none yet: " << assignment;
+    EXPECT_NE(refusal(assignment).find("or start a new run instead."), std::string::npos)
+        << refusal(assignment);
+    write_atomically(folder.last(), std::string("weights"));
+    EXPECT_EQ(advised_weights(refusal(assignment)), folder.last().string());
+    std::filesystem::remove(folder.last());
+  }
+  write_atomically(folder.last(), std::string("weights"));
+  try {
+    with_run_found(request_);
+    ADD_FAILURE() << "its state is not there";
+  } catch (const InputError& e) {
+    EXPECT_EQ(advised_weights(e.what()), folder.last().string());
+  }
+  OpenRun run = open("loader.workers=0");
+  run.asked = run.config;
+  run.asked->optimizer.rate = 0.01;
+  const std::string differences =
+      describe_differences(run, "", load_model(run.config, static_cast<int>(run.config.data.classes.size())));
+  EXPECT_EQ(advised_weights(differences), folder.last().string());
 }
 
 TEST_F(ResumedRun, ChangesNothingThatItsWeightsAndScoresDependOn) {

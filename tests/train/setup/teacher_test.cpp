@@ -215,7 +215,9 @@ TEST_F(TeacherTest, IsRefusedWhereItCannotTeach) {
 TEST_F(TeacherTest, RunsAreResumedWithTheFileThatTheyBeganWith) {
   train(request("run"), true);
   train(request("alone", {}, false), true);
-  expect_refused(resumed("run", {"train.teacher=\"\""}), {"cannot be resumed without it"});
+  expect_refused(resumed("run", {"train.teacher=\"\""}),
+                 {"cannot be resumed without it",
+                  "--weights " + (run_.folder() / "run/weights/last.safetensors").string() + ' '});
   expect_refused(resumed("alone", {"train.teacher=" + teacher_.string()}), {"began without a teacher"});
   const fs::path moved = run_.folder() / "moved.safetensors";
   fs::rename(teacher_, moved);
