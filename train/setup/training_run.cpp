@@ -1,5 +1,6 @@
 #include "train/setup/training_run.h"
 
+#include <cmath>
 #include <sstream>
 #include <utility>
 
@@ -108,10 +109,12 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
   log::result("Report with plots and pictures: {}", folder.file("report.html").string());
   if (const WeightsToUse weights = weights_to_use(folder, trainer); written(weights.file)) {
     const auto& tiles = config.data.tiles;  // as the threshold was measured
+    // Not rounded up: detections at the very confidence count.
+    const double confidence = std::floor(1000 * weights.confidence) / 1000;
     log::result("Detect {} in your own images: brightnet detect --weights {} --source FOLDER{}{}{}",
                 dataset.classes.size() == 1 ? dataset.classes[0] : "objects",
                 shell_quoted(weights.file.string()),
-                weights.confidence >= 0 ? fmt::format(" --conf {:.3f}", weights.confidence) : "",
+                weights.confidence >= 0 ? fmt::format(" --conf {:.3f}", confidence) : "",
                 tiles ? fmt::format(" --tiles {},{:g}", tiles.size, tiles.overlap) : "",
                 config.train.quantize ? " --precision int8" : "");
   }
