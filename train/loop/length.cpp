@@ -31,6 +31,13 @@ void RunLength::resume(const TrainOptions& train, Progress& progress) {
   steps_ = progress.plans.empty() ? bound_ : progress.plans.back().steps;
 }
 
+bool RunLength::count_epoch(Progress& progress) const {
+  if (progress.step < steps_per_epoch_) return false;
+  ++progress.epoch;
+  progress.step = 0;
+  return true;
+}
+
 int64_t RunLength::epochs(const Progress& progress) const {
   return progress.epoch + divided_up(steps_ - (progress.iteration - progress.step), steps_per_epoch_);
 }

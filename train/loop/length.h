@@ -31,6 +31,14 @@ class RunLength {
   bool epoch_trained(const Progress& progress) const {
     return run_trained(progress) || progress.step == steps_per_epoch_;
   }
+  /// Whether the run has ended: with an epoch, or within one, where its last step was evaluated.
+  bool run_ended(const Progress& progress) const {
+    return run_trained(progress) &&
+           (progress.step == 0 || progress.evaluation.iteration == progress.iteration);
+  }
+  /// Counts the epoch that has ended, and begins the next one. Returns false for one within which the run ended: a run that
+  /// is made longer finishes it.
+  bool count_epoch(Progress& progress) const;
   /// Epochs of the whole run: those done, whose number of steps may have differed if the data changed, plus
   /// those that the remaining steps make up.
   int64_t epochs(const Progress& progress) const;

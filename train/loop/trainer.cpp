@@ -39,7 +39,7 @@ void Trainer::resume() {
   validation_.resume(state.best);
   ranks_.resume(progress_);
   step_.resume(progress_.state);
-  if (progress_.step > 0) pace_.expect(ranks_.sums().seconds / progress_.step);
+  if (progress_.step > 0 && ranks_.sums().seconds > 0) pace_.expect(ranks_.sums().seconds / progress_.step);
   pace_.begin_run(progress_.times);
   plan_.resume(progress_);
   if (progress_.input_stage < 0) progress_.input_stage = plan_.input_stage(progress_);
@@ -106,7 +106,7 @@ TrainingEnd Trainer::save_and_stop(const std::stop_token& stop) {
 }
 
 bool Trainer::over() const {
-  return (plan_.length().run_trained(progress_) && progress_.step == 0) ||
+  return plan_.length().run_ended(progress_) ||
          (plan_.growing().full(progress_) && validation_.out_of_patience(progress_));
 }
 
@@ -313,7 +313,7 @@ bool Trainer::evaluate_within_epoch(const std::stop_token& stop) {
   return true;
 }
 
-/// Evaluates the epoch where that is due, and begins the next one.
+/// Evaluates the epoch where that is due, and begins the next one. Of one within which the run ends, the part has its row.
 bool Trainer::end_epoch(const std::stop_token& stop) {
   double began = pace_.now();
   synchronize(stop);
@@ -326,13 +326,13 @@ bool Trainer::end_epoch(const std::stop_token& stop) {
     metrics = validation_.run(network, stop);
     if (!metrics) return false;
   }
-  ++progress_.epoch;
-  progress_.step = 0;
+  const bool whole = plan_.length().count_epoch(progress_);
   if (metrics) observers_.tell(&TrainingObserver::evaluated, {status(), *metrics, false});
   observers_.tell(&TrainingObserver::epoch_ended, {status(), metrics ? &*metrics : nullptr});
   const bool best = metrics && keep_if_best(*metrics);
   // Before the state is saved: a run that resumes behind this epoch has its snapshot.
-  if (const int every = setup_.config.train.save_epochs; leads() && every > 0 && progress_.epoch % every == 0)
+  if (const int every = setup_.config.train.save_epochs;
+      leads() && whole && every > 0 && progress_.epoch % every == 0)
     checkpoints_.save_snapshot(progress_);
   step_.optimizer().clear_sums();
   ranks_.begin_epoch();

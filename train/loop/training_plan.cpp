@@ -14,17 +14,43 @@ std::string rounded(double epochs) {
   return epochs < 9.5 ? fmt::format("{:.2g}", epochs) : fmt::format("{:.0f}", epochs);
 }
 
-Schedule schedule_of(const RunConfig& config, const RunLength& length, int64_t steps) {
-  return {config.schedule, config.optimizer.rate, length.steps_per_epoch(), steps};
+/// The largest part of a run that the program gives the warm-up.
+constexpr double warmup_limit = 0.1;
+
+Schedule schedule_of(const RunConfig& config, const RunLength& length) {
+  return {config.schedule, config.optimizer.rate, length.steps_per_epoch(), length.bound()};
+}
+
+void change_total(Schedule& schedule, const Plan& plan, bool limited) {
+  schedule.change_total(plan.made_at, plan.steps, limited ? warmup_limit : 1);
 }
 
 }  // namespace
+
+int64_t warmup_of_new_length(const RunConfig& run, const TrainOptions& before, Progress progress,
+                             int64_t images) {
+  RunLength old_length(before, images), length(run.train, images);
+  const int64_t warmup = run.schedule.in_steps(run.schedule.warmup, length.steps_per_epoch());
+  if (before.minutes == 0) progress.plans.clear();
+  // Under a time limit the plans limit it.
+  if (run.train.minutes > 0 && !progress.plans.empty()) return warmup;
+  old_length.resume(before, progress);
+  Schedule schedule = schedule_of(run, old_length);
+  for (const Plan& plan : progress.plans) change_total(schedule, plan, progress.times.used >= 0);
+  progress.plans.clear();
+  length.resume(run.train, progress);
+  if (!length.bounded() || length.run_trained(progress)) return warmup;
+  if (progress.iteration >= schedule.warmup()) return schedule.warmup();
+  const double set = before.minutes > 0 ? 0 : static_cast<double>(warmup) / old_length.bound();
+  const double part = std::clamp(set, warmup_limit, 1.0) * static_cast<double>(length.bound());
+  return std::min(warmup, std::max(progress.iteration, static_cast<int64_t>(part)));
+}
 
 TrainingPlan::TrainingPlan(const TrainingSetup& setup, Pace& pace)
     : config_(setup.config),
       pace_(pace),
       length_(setup.config.train, static_cast<int64_t>(setup.train.images.size())),
-      schedule_(schedule_of(setup.config, length_, length_.steps())),
+      schedule_(schedule_of(setup.config, length_)),
       growing_(setup.config),
       time_plan_(setup.config, evaluated_images(setup.val, setup.config.data.tiles), pace) {}
 
@@ -32,7 +58,7 @@ void TrainingPlan::resume(Progress& progress) {
   // The run has been given a length instead.
   if (config_.train.minutes == 0) progress.plans.clear();
   length_.resume(config_.train, progress);
-  schedule_ = schedule_of(config_, length_, length_.bound());
+  schedule_ = schedule_of(config_, length_);
   for (const Plan& plan : progress.plans) follow(plan);
   if (!progress.plans.empty()) reported_ = progress.plans.back();
 }
@@ -47,9 +73,8 @@ void TrainingPlan::adopt(int64_t steps, Progress& progress) {
 }
 
 void TrainingPlan::follow(const Plan& plan) {
-  constexpr double warmup_limit = 0.1;
   length_.set_steps(plan.steps);
-  schedule_.change_total(plan.made_at, plan.steps, time_plan_.active() ? warmup_limit : 1);
+  change_total(schedule_, plan, time_plan_.active());
 }
 
 /// The first plan, and later ones that differ by more than a fifth, at most ten times in all.
@@ -125,8 +150,11 @@ double TrainingPlan::seconds_left(const Progress& progress) const {
 std::string TrainingPlan::describe_rest(const Progress& progress) const {
   return fmt::format(
       "{} of now {} epochs are done. The learning rate of the rest is that of a run of this length: {:.3g} "
-      "now, {:.3g} at the end.",
-      progress.epoch, length_.epochs(progress), rate(progress.iteration), rate(length_.steps() - 1));
+      "now, {:.3g} at the end{}.",
+      progress.epoch, length_.epochs(progress), rate(progress.iteration), rate(length_.steps() - 1),
+      progress.iteration < schedule_.warmup()
+          ? fmt::format("; it rises until the warm-up ends in step {}", schedule_.warmup())
+          : "");
 }
 
 }  // namespace brightnet

@@ -15,6 +15,12 @@
 
 namespace brightnet {
 
+/// The warm-up, in optimizer steps, of a run that goes on with another length than `before` gave it: one that is over
+/// stays so; of any other, what had passed or a tenth of the new length, whichever is more. One that was set to more
+/// than a tenth keeps its part of the run. `run` has the warm-up as it was; `images`: of the training split.
+int64_t warmup_of_new_length(const RunConfig& run, const TrainOptions& before, Progress progress,
+                             int64_t images);
+
 /// It is the same on all ranks, which adopt the same plans after the same steps.
 class TrainingPlan {
  public:

@@ -171,17 +171,23 @@ PlotPanel panel_of(const std::vector<ComparedRun>& runs, const char* title, cons
 
 std::vector<double> minutes_of(const MetricsTable& table) {
   std::vector<double> minutes(table.rows.size());
-  double ended = 0, last = 0;  // minutes of the epochs so far, and of the last one
+  const auto seconds_at = [&](size_t row) { return table.value(table.rows[row], "seconds"); };
+  // The last row with seconds, which are those since the one before it: its epochs, its minutes, and those of an epoch there.
+  double from = 0, ended = 0, last = 0;
   for (size_t i = 0; i < table.rows.size(); ++i) {
-    const double epoch = table.rows[i][0], part = epoch - std::floor(epoch);
-    size_t whole = i;
-    while (whole < table.rows.size() && table.rows[whole][0] < std::ceil(epoch)) ++whole;
-    const double seconds = whole < table.rows.size() ? table.value(table.rows[whole], "seconds") : 60 * last;
+    const double epoch = table.rows[i][0], whole = std::ceil(epoch);
+    size_t timed = i;
+    while (timed < table.rows.size() && table.rows[timed][0] < whole && std::isnan(seconds_at(timed)))
+      ++timed;
+    const bool known = timed < table.rows.size();
+    const double length = (known ? table.rows[timed][0] : whole) - from;
+    const double seconds = known ? seconds_at(timed) : 60 * last * length;
     const double own = std::isnan(seconds) ? 0 : seconds / 60;
-    minutes[i] = ended + (part > 0 ? part : 1) * own;
-    if (part > 0) continue;
+    minutes[i] = ended + (timed == i ? 1 : (epoch - from) / length) * own;
+    if (timed != i) continue;
+    from = epoch;
     ended = minutes[i];
-    last = own;
+    last = own / std::min(1.0, length);
   }
   return minutes;
 }

@@ -36,9 +36,9 @@ void ProgressObserver::epoch_ended(const EpochEnded& event) {
   log::info("{}", text(event.status, event.metrics != nullptr));
   if (event.status.losses.images > 0) return;
   log::warn(
-      "Nothing was learned in epoch {:.0f}: no step had a finite gradient. Lower optimizer.rate or lengthen "
+      "Nothing was learned in epoch {}: no step had a finite gradient. Lower optimizer.rate or lengthen "
       "schedule.warmup.",
-      event.status.epochs_done);
+      event.status.epoch);
 }
 
 std::string ProgressObserver::text(const TrainingStatus& status, bool just_evaluated) const {

@@ -132,29 +132,31 @@ void remark_on_sizes(const RunConfig& config, const Dataset& training, const Dat
   }
 }
 
-/// Warns of a schedule that was made for a much longer run: that of a .cfg, say, whose run is shortened.
-void remark_on_schedule(const RunConfig& config, const Dataset& training) {
+/// Warns of a schedule that was made for a much longer run: that of a .cfg, say, whose run is shortened. Of a run that
+/// `continues` it cannot be changed.
+void remark_on_schedule(const RunConfig& config, const Dataset& training, bool continues) {
   const ScheduleOptions& schedule = config.schedule;
   const RunLength length(config.train, static_cast<int64_t>(training.images.size()));
   if (!length.bounded()) return;
   const int64_t steps = length.steps(), per_epoch = length.steps_per_epoch();
   const std::string run = counted(steps, "step", "steps");
+  const char* other_run = "Give it more epochs, or start a new run from its weights (--weights)";
   // Under train.minutes the warm-up is cut to a tenth of what fits.
   const int64_t warmup = config.train.minutes > 0 ? 0 : schedule.in_steps(schedule.warmup, per_epoch);
   if (warmup > steps / 2) {
     log::warn(
-        "The warm-up (schedule.warmup) takes {} and the run has {}: the learning rate rises {}. For a warm-up of a tenth of "
-        "the run at most: --set schedule.warmup=auto.",
+        "The warm-up (schedule.warmup) takes {} and the run has {}: the learning rate rises {}. {}.",
         counted(warmup, "step", "steps"), run,
-        warmup < steps ? "for more than half of it" : "until its end and never falls");
+        warmup < steps ? "for more than half of it" : "until its end and never falls",
+        continues ? other_run : "For a warm-up of a tenth of the run at most: --set schedule.warmup=auto");
   }
   if (schedule.kind != ScheduleKind::steps || schedule.steps.empty()) return;
   const int64_t first = schedule.in_steps(schedule.steps.front(), per_epoch);
   if (first < steps) return;
   log::warn(
       "The first of schedule.steps is step {} and the run has {}: none of them is reached, and the learning rate does not "
-      "fall. For one that falls over the run: --set schedule.kind=cosine.",
-      first, run);
+      "fall. {}.",
+      first, run, continues ? other_run : "For one that falls over the run: --set schedule.kind=cosine");
 }
 
 void append(std::vector<Choice>& choices, std::vector<Choice> more) {
@@ -302,10 +304,12 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   facts.validation_images = evaluated_images(run.validation, config.data.tiles);
   append(run.choices, choose_automatic(config, facts));
   set_rates(run.model, config.train);
+  const bool new_length =
+      run.continues &&
+      fit_warmup(request, static_cast<int64_t>(run.training.images.size()), config, ranks.leads());
   if (ranks.leads()) {
     remark_on_sizes(config, run.training, run.validation);
-    // Of a run that goes on it cannot be changed.
-    if (!run.continues) remark_on_schedule(config, run.training);
+    if (!run.continues || new_length) remark_on_schedule(config, run.training, run.continues);
     if (const std::string shared = describe_trained_on(run.training, run.validation); !shared.empty())
       log::warn("{}", shared);
   }

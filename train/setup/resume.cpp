@@ -6,8 +6,12 @@
 #include <fmt/ranges.h>
 
 #include "core/files.h"
+#include "core/log.h"
 #include "core/printable.h"
+#include "core/text.h"
 #include "layers/model/writer.h"
+#include "train/loop/training_plan.h"
+#include "train/run/checkpoint.h"
 #include "train/setup/automatic_head.h"
 #include "train/setup/known_runs.h"
 #include "train/setup/model.h"
@@ -286,6 +290,30 @@ RunConfig config_of_begun_run(const RunRequest& request) {
   Overrides overrides = without_chosen(request.overrides);
   for (const TextLine& line : read_lines(folder.start())) overrides.assignments.push_back(line.text);
   return load_run_config(folder.config(), overrides);
+}
+
+bool fit_warmup(const RunRequest& request, int64_t images, RunConfig& config, bool says) {
+  const RunFolder folder = RunFolder::open(request.resume);
+  TrainOptions before = load_run_config(folder.config(), {}, false).train;
+  const TrainOptions& train = config.train;
+  // What the folder leaves to the program it has just chosen.
+  if (!before.batch.has_value()) before.batch = train.batch;
+  if (!before.epochs.has_value() && before.minutes == 0) before.epochs = train.epochs;
+  if (before.epochs.value_or(0) == train.epochs.value_or(0) && before.iterations == train.iterations &&
+      before.minutes == train.minutes)
+    return false;
+  const Progress progress = request.resuming ? read_state(folder.state()).progress : Progress();
+  const RunLength length(train, images);
+  ScheduleOptions& schedule = config.schedule;
+  const int64_t set = schedule.in_steps(schedule.warmup, length.steps_per_epoch());
+  const int64_t steps = warmup_of_new_length(config, before, progress, images);
+  if (steps == set) return true;
+  schedule.warmup =
+      static_cast<float>(steps) / static_cast<float>(schedule.in_steps(1, length.steps_per_epoch()));
+  if (says)
+    log::info("The warm-up (schedule.warmup) takes {} of the {} that the run has now, instead of {}.",
+              counted(steps, "step", "steps"), length.steps(), set);
+  return true;
 }
 
 void write_start(const RunFolder& folder, const TrainOptions& train) {

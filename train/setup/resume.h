@@ -34,6 +34,11 @@ RunConfig config_of_begun_run(const RunRequest& request);
 /// Keeps with a new run what config_of_begun_run() needs beside its configuration.
 void write_start(const RunFolder& folder, const TrainOptions& train);
 
+/// Fits the warm-up of a run that goes on to its length, where that is another than the run in the folder had: the run keeps
+/// it, in its config.yaml. `config` has all of its values; `images`: of the training split. Returns whether the length is
+/// another.
+bool fit_warmup(const RunRequest& request, int64_t images, RunConfig& config, bool says);
+
 /// The differences between the named configuration and the run's own, key by key, and whether their models
 /// differ; empty when they agree. Ignores values that are automatic in the named one, since the run has chosen
 /// them, and the paths of the model and weights. `model` is the run's.

@@ -125,6 +125,7 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
 /// Reports why a resumed run has nothing left to do.
 void say_over(const RunConfig& config, const RunFolder& folder, const Trainer& trainer) {
   const Progress& progress = trainer.progress();
+  const int64_t epochs = progress.epoch + (progress.step > 0 ? 1 : 0);  // the begun one too
   if (!trainer.length_trained()) {
     log::info(
         "This run stopped early: no better score in {} evaluations. To continue, "
@@ -137,11 +138,11 @@ void say_over(const RunConfig& config, const RunFolder& folder, const Trainer& t
       "{}; the learning rate then rises to what it is in the middle of so long a run. To start a new "
       "run from its weights: --weights {}.",
       config.train.iterations > 0 ? fmt::format("{} iterations", progress.iteration)
-                                  : fmt::format("{} epochs", progress.epoch),
+                                  : fmt::format("{} epochs", epochs),
       shell_quoted(folder.path().string()),
-      config.train.minutes > 0      ? fmt::format("--epochs {} --set train.minutes=0", 2 * progress.epoch)
+      config.train.minutes > 0      ? fmt::format("--epochs {} --set train.minutes=0", 2 * epochs)
       : config.train.iterations > 0 ? fmt::format("--set train.iterations={}", 2 * progress.iteration)
-                                    : fmt::format("--epochs {}", 2 * progress.epoch),
+                                    : fmt::format("--epochs {}", 2 * epochs),
       shell_quoted(config.train.quantize ? config.train.weights : folder.last().string()));
 }
 

@@ -148,6 +148,51 @@ TEST(Trainer, SaysOnResumeThatItHasAnotherNumberOfThreads) {
   EXPECT_NE(words.find("OMP_NUM_THREADS=1234"), std::string::npos) << words;
 }
 
+TEST(Trainer, FinishesTheEpochInWhichItEndedWhenItIsMadeLonger) {
+  SmallRun run;
+  // Three steps an epoch; nothing follows from the length.
+  const auto of_steps = [&](const std::string& steps) {
+    return run.load({"train.iterations=" + steps, "schedule.kind=constant", "augment.mosaic_off=0",
+                     "train.average=0", "train.save_epochs=1"});
+  };
+  SmallTraining whole(of_steps("9"), run.folder() / "whole");
+  ASSERT_EQ(whole.make().run(), TrainingEnd::finished);
+  const fs::path parts = run.folder() / "parts";
+  SmallTraining first(of_steps("4"), parts);
+  {
+    Trainer trainer = first.make();
+    ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+    EXPECT_TRUE(trainer.over());
+    EXPECT_EQ(trainer.progress().epoch, 1);
+    EXPECT_EQ(trainer.progress().step, 1);
+  }
+  const auto epochs = [&] {
+    std::vector<double> all;
+    for (const auto& row : read_metrics_csv(first.folder.metrics()).rows) all.push_back(row[0]);
+    return all;
+  };
+  ASSERT_EQ(epochs().size(), 2u);
+  EXPECT_NEAR(epochs()[1], 4.0 / 3, 1e-6);
+  EXPECT_FALSE(fs::exists(first.folder.snapshot(2))) << "there was no second epoch";
+  {
+    SmallTraining again(of_steps("4"), parts, true);
+    Trainer trainer = again.make();
+    trainer.resume();
+    EXPECT_TRUE(trainer.over());
+  }
+  SmallTraining longer(of_steps("9"), parts, true);
+  Trainer trainer = longer.make();
+  trainer.resume();
+  EXPECT_FALSE(trainer.over());
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+  EXPECT_EQ(trainer.progress().epoch, 3);
+  ASSERT_EQ(epochs().size(), 4u);
+  EXPECT_NEAR(epochs()[1], 4.0 / 3, 1e-6);
+  EXPECT_EQ(epochs()[2], 2);
+  EXPECT_EQ(epochs()[3], 3);
+  EXPECT_EQ(tensors_of(whole.folder.last()), tensors_of(longer.folder.last()));
+}
+
 TEST(Trainer, KnowsItsBestScoreAndThatItIsOverAfterAResume) {
   SmallRun run;
   SmallTraining training(run.load(), run.folder() / "out");

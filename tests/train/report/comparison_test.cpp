@@ -59,6 +59,23 @@ TEST(Comparison, CountsNoSecondTwiceWhereEpochsWereEvaluatedWithin) {
   EXPECT_EQ(minutes_of(read.curves), (std::vector<double>{0.5, 1, 1.5, 3, 4}));
 }
 
+// It ended within the second epoch, and was made longer: the row behind has the seconds of the epoch's rest.
+TEST(Comparison, CountsTheSecondsOfAnEpochInWhichTheRunEndedOnce) {
+  const SmallRun run;
+  const fs::path path = make_run(run, "a", {});
+  write_atomically(path / "metrics.csv",
+                   "epoch,loss,images_per_s,AP,AP50,AP75,seconds\n"
+                   "1,4,10,0.25,0.5,0.125,60\n"
+                   "1.5,4,10,0.5,0.5,0.125,30\n"
+                   "1.75,2,,0.125,0.75,0.25,\n"
+                   "2,2,10,0.125,0.75,0.25,60\n"
+                   "2.5,2,10,0.125,0.75,0.25,30\n");
+  const ComparedRun read = read_run(path);
+  EXPECT_EQ(read.epochs, 2);
+  EXPECT_EQ(read.seconds, 180);
+  EXPECT_EQ(minutes_of(read.curves), (std::vector<double>{1, 1.5, 2, 2.5, 3}));
+}
+
 TEST(Comparison, ListsADamagedRunWithWhatItHas) {
   const SmallRun run;
   const fs::path damaged = make_run(run, "damaged", {});
