@@ -128,8 +128,7 @@ std::string best_config(const SearchSetup& setup, const RunConfig& config, const
   const YAML::Node data = YAML::Load(print_config(config.data, false));
   for (const std::string& key : config.of_data_option) set_path(root, "data." + key, data[key]);
   set_path(root, "data.root", text(config.data.root));
-  if (!config.train.weights.empty()) set_path(root, "train.weights", text(config.train.weights));
-  if (!config.train.weights_cfg.empty()) set_path(root, "train.weights_cfg", text(config.train.weights_cfg));
+  for (const auto& [key, file] : config.train.files()) set_path(root, "train." + key, text(file));
   const auto changes = differing_values(setup.keys, setup.configured, best.values);
   // A trial that changed something was given all its values, and the configuration's own run none.
   const bool as_it_is = best.number == 0 || changes.empty();

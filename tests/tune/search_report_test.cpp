@@ -64,6 +64,25 @@ TEST(SearchReport, TheAnswerInJsonHasEveryTrial) {
   EXPECT_EQ(to_json(setup, {}, "")["best"], -1);
 }
 
+TEST(SearchReport, TheBestConfigurationFindsTheFilesThatLieBesideTheUsers) {
+  const SmallRun run;
+  write_atomically(run.folder() / "teacher.weights", std::string("w"));
+  write_atomically(run.folder() / "teacher.cfg", std::string("[net]"));
+  // As it stands in the file: beside it.
+  YAML::Node written = YAML::Clone(load_run_config(run.config()).source->node);
+  written["train"]["teacher"] = "teacher.weights";
+  written["train"]["teacher_cfg"] = "teacher.cfg";
+  write_atomically(run.folder() / "with_teacher.yaml", YAML::Dump(written) + '\n');
+  const RunConfig own = load_run_config(run.folder() / "with_teacher.yaml");
+  ASSERT_EQ(own.train.teacher, (run.folder() / "teacher.weights").string());
+  const auto file = run.folder() / "elsewhere/config.yaml";
+  std::filesystem::create_directories(file.parent_path());
+  write_atomically(file, best_config(setup_of({"augment.mosaic"}, {0.5}), own, {0, -1, {0.5}, 0.4, 60, ""}));
+  const RunConfig after = load_run_config(file);
+  EXPECT_EQ(after.train.teacher, own.train.teacher);
+  EXPECT_EQ(after.train.teacher_cfg, own.train.teacher_cfg);
+}
+
 TEST(SearchReport, TheBestConfigurationIsTheUsersWithItsValues) {
   const SmallRun run;
   const std::vector<std::string> assignments{"train.epochs=7", "augment.mosaic=0.5", "name=\"1 of 2: a\""};

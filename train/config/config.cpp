@@ -272,6 +272,13 @@ std::string other_ranks(int batch, int ranks) {
 
 }  // namespace
 
+std::map<std::string, std::string> TrainOptions::files() const {
+  std::map<std::string, std::string> given{
+      {"weights", weights}, {"weights_cfg", weights_cfg}, {"teacher", teacher}, {"teacher_cfg", teacher_cfg}};
+  std::erase_if(given, [](const auto& key) { return key.second.empty(); });
+  return given;
+}
+
 std::string RunConfig::where(const std::string& key) const {
   const std::string place = source ? place_of(*source, key) : "";
   const bool is_set = source && place != source->file;

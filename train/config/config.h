@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,6 +98,8 @@ struct TrainOptions {
   float comm_timeout = 120;  ///< seconds that a rank waits for others before the run ends
   int restarts = 0;          ///< times that the run is started again after its processes died; 0: never
   void fields(Fields& f);
+  /// The given ones of the keys that name files, with their absolute paths.
+  std::map<std::string, std::string> files() const;
 };
 
 /// The `input:` section: overrides the model's own.

@@ -44,16 +44,17 @@ void take_from_curves(ComparedRun& run) {
   const MetricsTable& table = run.curves;
   if (table.rows.empty()) return;
   run.epochs = static_cast<int>(table.rows.back()[0]);
-  double images = 0, speeds = 0;
+  double images = 0, speeds = 0, rows = 0;
   for (const auto& row : table.rows) {
     const double seconds = table.value(row, "seconds"), speed = table.value(row, "images_per_s");
     if (std::isnan(speed)) continue;
     speeds += speed;
+    ++rows;
     if (std::isnan(seconds)) continue;
     run.seconds += seconds;
     images += speed * seconds;
   }
-  run.images_per_s = run.seconds > 0 ? images / run.seconds : speeds / table.rows.size();
+  run.images_per_s = run.seconds > 0 ? images / run.seconds : rows > 0 ? speeds / rows : 0;
   if (const auto* row = best_row(table)) {
     const auto score = [&](const char* column) {
       const double value = table.value(*row, column);

@@ -36,8 +36,7 @@ YAML::Node with_data(const fs::path& file, const RunConfig& config, const DataOp
     const bool cfg = config.imported && fs::equivalent(file, config.model);
     root = cfg ? YAML::Load(config.imported->recipe_yaml) : YAML::Clone(YamlDocument::load(file).root().node);
     if (!config.model.empty()) root["model"] = config.model;
-    if (!config.train.weights.empty()) root["train"]["weights"] = config.train.weights;
-    if (!config.train.weights_cfg.empty()) root["train"]["weights_cfg"] = config.train.weights_cfg;
+    for (const auto& [key, file] : config.train.files()) root["train"][key] = file;
   }
   root["data"] = section_of(data);
   return root;

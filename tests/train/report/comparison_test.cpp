@@ -40,6 +40,15 @@ TEST(Comparison, TakesTheBestEvaluationAndTheSpeedFromTheTable) {
   EXPECT_EQ(read.problems.size(), 2u) << "no state, no weights";
 }
 
+TEST(Comparison, WithoutSecondsTheSpeedIsTheMeanOfTheRowsThatHaveOne) {
+  const SmallRun run;
+  const fs::path path = make_run(run, "a", {});
+  write_atomically(path / "metrics.csv",
+                   "epoch,loss,images_per_s,AP,AP50,AP75\n0.5,4,,0.125,0.5,0.125\n1,4,10,0.25,0.5,0.125\n"
+                   "1.5,4,,0.5,0.5,0.125\n2,2,30,0.125,0.75,0.25\n");
+  EXPECT_EQ(read_run(path).images_per_s, 20);
+}
+
 TEST(Comparison, CountsNoSecondTwiceWhereEpochsWereEvaluatedWithin) {
   const SmallRun run;
   const fs::path path = make_run(run, "a", {});
