@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <set>
 #include <sstream>
 #include <utility>
 
+#include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 
 #include "core/files.h"
@@ -19,9 +19,7 @@ namespace {
 constexpr std::string_view command_line_tag = "!--";
 
 std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.7g", value);
-  return text;
+  return fmt::format("{:.7g}", value);
 }
 
 bool is_from_command_line(const YAML::Node& node) {
@@ -345,7 +343,7 @@ class FieldPrinter : public Fields {
       case Kind::boolean: node = *static_cast<bool*>(value); break;
       case Kind::integer: node = *static_cast<int*>(value); break;
       case Kind::unsigned64: node = *static_cast<uint64_t*>(value); break;
-      case Kind::real: return line(key, number(*static_cast<float*>(value)), doc);
+      case Kind::real: return line(key, exact_number(*static_cast<float*>(value)), doc);
       case Kind::text: return line(key, quoted(*static_cast<std::string*>(value)), doc);
       case Kind::texts: {
         std::string list;
@@ -394,7 +392,7 @@ class FieldPrinter : public Fields {
 
   static std::string list(const std::vector<float>& values) {
     std::string text;
-    for (const float value : values) text += (text.empty() ? "" : ", ") + number(value);
+    for (const float value : values) text += (text.empty() ? "" : ", ") + exact_number(value);
     return '[' + text + ']';
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstdlib>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -76,6 +77,16 @@ std::optional<double> parse_number(std::string_view text) {
   const auto [stopped, failed] = std::from_chars(text.data(), end, value);
   if (failed != std::errc() || stopped != end || !std::isfinite(value)) return std::nullopt;
   return value;
+}
+
+std::string exact_number(float value) {
+  constexpr int enough_digits = std::numeric_limits<float>::max_digits10;
+  for (int digits = 7;; ++digits) {
+    const std::string text = fmt::format("{:.{}g}", value, digits);
+    float read = 0;
+    std::from_chars(text.data(), text.data() + text.size(), read);
+    if (read == value || digits >= enough_digits) return text;
+  }
 }
 
 }  // namespace brightnet

@@ -46,4 +46,7 @@ std::optional<T> parse_integer(std::string_view text) {
   return failed == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
 }
 
+/// The number with at least seven digits and as many more as it takes to read it back to the last bit: "0.1", "0.0012345679".
+std::string exact_number(float value);
+
 }  // namespace brightnet

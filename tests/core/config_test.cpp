@@ -1,5 +1,6 @@
 #include "core/config.h"
 
+#include <cmath>
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -241,6 +242,17 @@ TEST(Config, WhatIsPrintedReadsBackTheSame) {
     EXPECT_EQ(text.find("burn-in") != std::string::npos, docs);
   }
   EXPECT_NE(print_config(t, false).find("rate: 0.1\n"), std::string::npos) << "0.1 and not 0.100000001";
+}
+
+TEST(Config, NumbersReadBackToTheLastBit) {
+  for (const float value : {1.f / 3, 0.00123456789f, 16777215.f, 1e-30f, std::nextafter(0.002f, 1.f)}) {
+    Training t;
+    t.rate = value;
+    t.schedule.steps = {value};
+    const auto again = read_example(print_config(t, false));
+    EXPECT_EQ(again.rate, value);
+    EXPECT_EQ(again.schedule.steps, t.schedule.steps);
+  }
 }
 
 TEST(Config, AFileIsReadFromItsPlaceAndNamedInMessages) {
