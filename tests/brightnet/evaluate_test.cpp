@@ -113,6 +113,22 @@ TEST_F(EvaluateOf, WarnsOfWeightsOfTilesOnWholePictures) {
   EXPECT_EQ(said({"data.tiles={size: 32, overlap: 0.2}"}).find(words), std::string::npos);
 }
 
+TEST_F(EvaluateOf, TakesDataThatLackAClassOfTheWeights) {
+  const int64_t truths = scores({}).truths;
+  const Logged logged;
+  const Scores some = scores({.settings = {"data.map.circle=square"}});
+  EXPECT_NE(logged.text().find("1 of the 2 classes that the weights were trained for, not circle"),
+            std::string::npos)
+      << logged.text();
+  ASSERT_EQ(some.per_class.size(), 2u);
+  EXPECT_EQ(some.per_class[0].name, "circle");
+  EXPECT_EQ(some.per_class[0].truths, 0);
+  EXPECT_EQ(some.per_class[1].truths, truths);
+  EXPECT_EQ(some.truths, truths);
+  EXPECT_EQ(some.AP, some.per_class[1].AP) << "of the class that is there";
+  EXPECT_THROW(scores({.settings = {"data.map.circle=ring"}}), InputError);
+}
+
 TEST_F(EvaluateOf, RefusesWhatCannotBeMeant) {
   EXPECT_THROW(scores({.batch = 0}), InputError);
   EXPECT_THROW(scores({.height = 64}), InputError);

@@ -91,8 +91,8 @@ std::optional<Metrics> WeightsEvaluation::run(const DetectionSink& sink, Communi
   return metrics;
 }
 
-/// Gives the data set the weights' order of classes, which are matched by name. Throws InputError when they
-/// are not the same.
+/// Gives the data set the weights' order of classes, which are matched by name. It may lack some: a small one has no object of
+/// a rare class, and where labels name the classes there is no list of them. Throws InputError when it has others.
 void WeightsEvaluation::match_classes_by_name(const std::string& weights, bool speaks) {
   const auto& trained = inference_->trained().classes;
   const ClassMatch match = match_classes(trained, dataset_.classes);
@@ -104,7 +104,8 @@ void WeightsEvaluation::match_classes_by_name(const std::string& weights, bool s
           enumerated(dataset_.classes));
     return;
   }
-  if (match.relation != ClassRelation::reordered) {
+  const bool all_known = std::all_of(match.source.begin(), match.source.end(), [](int i) { return i >= 0; });
+  if (!all_known) {
     const std::string other_case = describe_other_case(trained, dataset_.classes);
     throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
                                  enumerated(trained), enumerated(dataset_.classes)),
@@ -113,9 +114,18 @@ void WeightsEvaluation::match_classes_by_name(const std::string& weights, bool s
                          ? other_case
                          : "Evaluate them on data with the classes they were trained for, in any order.");
   }
-  if (speaks) {
+  if (speaks && match.relation == ClassRelation::reordered) {
     log::info("The data set lists the classes as {}, the weights as {}: they are matched by name.",
               enumerated(dataset_.classes), enumerated(trained));
+  } else if (speaks) {
+    std::vector<std::string> missing = trained;
+    std::erase_if(missing, [&](const std::string& name) {
+      return std::find(dataset_.classes.begin(), dataset_.classes.end(), name) != dataset_.classes.end();
+    });
+    log::info(
+        "The data set has {} of the {} classes that the weights were trained for, not {}: scores are means over "
+        "those that it has.",
+        dataset_.classes.size(), trained.size(), enumerated(missing));
   }
   for (ImageRecord& image : dataset_.images) {
     for (Annotation& object : image.annotations) object.class_id = match.source[object.class_id];
