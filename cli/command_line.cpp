@@ -3,11 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include <fmt/format.h>
-
-#include "brightnet/error.h"
-#include "cli/command_tree.h"
-
 namespace brightnet::cli {
 namespace {
 
@@ -32,23 +27,6 @@ std::vector<std::string> reversed_words(int count, char** arguments) {
   if (asks) words.emplace_back("--help");
   std::reverse(words.begin(), words.end());
   return words;
-}
-
-void refuse_options_as_values(const CLI::App& app, const std::vector<std::string>& words) {
-  const CLI::App* command = &app;
-  auto word = words.begin();
-  for (; word != words.end() && command_of(*command, *word); ++word) command = command_of(*command, *word);
-  const auto option_of = [&](const std::string& name) {
-    return name.starts_with("--") ? command->get_option_no_throw(name.substr(0, name.find('='))) : nullptr;
-  };
-  for (; word != words.end() && word + 1 != words.end(); ++word) {
-    const CLI::Option* const option = option_of(*word);
-    if (!option || word->find('=') != std::string::npos || option->get_items_expected_min() == 0) continue;
-    ++word;  // its value
-    if (option_of(*word))
-      throw InputError(fmt::format("{} needs a value, and {} behind it is an option", *(word - 1), *word), "",
-                       fmt::format("Write the value between them. A file of that name is ./{}.", *word));
-  }
 }
 
 }  // namespace brightnet::cli

@@ -169,9 +169,7 @@ int run(int count, char** arguments) {
     std::cerr << app.help();
     return static_cast<int>(ExitCode::input);
   }
-  const std::vector<std::string> words(arguments + 1, arguments + count);
-  cli::refuse_options_as_values(app, words);
-  if (const std::string meant = cli::in_our_options(app, words); !meant.empty())
+  if (const std::string meant = cli::in_our_options(app, {arguments + 1, arguments + count}); !meant.empty())
     return fail(ExitCode::input, fmt::format("options are written with dashes: {}", meant));
   try {
     app.parse(cli::reversed_words(count, arguments));

@@ -1,11 +1,8 @@
 // Options reach what they name: a command's answer is that of the library, given the same.
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 #include <map>
-#include <streambuf>
 
-#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
 #include "brightnet/benchmark.h"
@@ -157,55 +154,6 @@ TEST(OptionsOf, BenchTrafficAreThoseOfTheCount) {
             counted);
   options.card = "h200";
   EXPECT_NE(count_step(options).json, counted);
-}
-
-TEST(CommandLine, AnOptionIsNoValueOfTheOneBeforeIt) {
-  CLI::App app;
-  Action action;
-  add_commands(app, action);
-  const auto refusal = [&](const std::vector<std::string>& words) -> std::string {
-    try {
-      refuse_options_as_values(app, words);
-    } catch (const InputError& e) {
-      return e.what();
-    }
-    return "";
-  };
-  EXPECT_NE(refusal({"detect", "--weights", "w", "--json", "--no-save"})
-                .find("--json needs a value, and --no-save"),
-            std::string::npos);
-  EXPECT_NE(refusal({"data", "stats", "d", "--json", "--split=val"}), "");
-  EXPECT_NE(refusal({"train", "a.yaml", "--set", "--resume"}), "");
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"detect", "--no-save", "--json", "-"},
-                                             {"detect", "--json", "./--no-save", "--no-save"},
-                                             {"detect", "--json=--no-save"},
-                                             {"detect", "--json", "--unheard-of"},
-                                             {"detect", "--conf", "-0.5", "--quiet"},
-                                             {"detect", "--json"},
-                                             {"train", "a.yaml", "--set", "a=1", "b=2", "--resume"},
-                                             {"--version"}})
-    EXPECT_EQ(refusal(words), "") << words.back();
-}
-
-TEST(Answers, AreInTheirFileBeforeTheirTextIsWritten) {
-  const fs::path file = fs::path(::testing::TempDir()) / "answer_before_text.json";
-  fs::remove(file);
-  /// Notes whether the file is there when the first text comes.
-  struct Reader : std::streambuf {
-    explicit Reader(fs::path answer) : file(std::move(answer)) {}
-    int overflow(int c) override { return look(), c; }
-    std::streamsize xsputn(const char*, std::streamsize count) override { return look(), count; }
-    void look() { there = there && fs::exists(file); }
-    fs::path file;
-    bool there = true;
-  } reader(file);
-  std::streambuf* const before = std::cout.rdbuf(&reader);
-  print_answer(file.string(), {.text = "text", .json = "{}"});
-  EXPECT_TRUE(reader.there);
-  EXPECT_THROW(print_answer((file / "below").string(), {.text = "text", .json = "{}"}), InputError);
-  std::cout.rdbuf(before);
-  fs::remove(file);
 }
 
 TEST(CommandLine, SeveralAssignmentsAfterSetAreAnOptionEach) {
