@@ -37,6 +37,11 @@ const CLI::App* command_of(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
+const CLI::Option* option_named(const CLI::App& app, const std::string& word) {
+  return word.starts_with('-') && word.size() > 1 ? app.get_option_no_throw(word.substr(0, word.find('=')))
+                                                  : nullptr;
+}
+
 std::vector<const CLI::Option*> options_of(const CLI::App& app) {
   return app.get_options(
       [](const CLI::Option* option) { return option->nonpositional() && !option->get_group().empty(); });

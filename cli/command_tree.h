@@ -1,5 +1,5 @@
 // The commands and options as CLI11 knows them: what the shell completion and the man page are written from, so that
-// neither can differ from the help. (private to cli/)
+// neither can differ from the help, and by what the command line is read before CLI11 does. (private to cli/)
 #pragma once
 
 #include <functional>
@@ -18,6 +18,9 @@ void for_each_command(const CLI::App& app,
 std::vector<const CLI::App*> commands_of(const CLI::App& app);
 /// The command of this name directly below `app`, or null.
 const CLI::App* command_of(const CLI::App& app, const std::string& name);
+
+/// The option of this command that a word names, alone or before "="; null for other words, also for "-" and "-1".
+const CLI::Option* option_named(const CLI::App& app, const std::string& word);
 
 /// The options with names, without positional ones and those that no help shows.
 std::vector<const CLI::Option*> options_of(const CLI::App& app);

@@ -75,11 +75,6 @@ Completion values_of(const CLI::Option& option, const std::string& begun) {
   return {{}, files};
 }
 
-const CLI::Option* option_of(const CLI::App& command, const std::string& word) {
-  const size_t equals = word.find('=');
-  return word.starts_with("--") ? command.get_option_no_throw(word.substr(0, equals)) : nullptr;
-}
-
 bool takes_value(const CLI::Option* option) {
   return option && !value_of(*option).empty();
 }
@@ -94,7 +89,7 @@ Place place_after(const CLI::App& app, const std::vector<std::string>& words) {
   Place place{&app, nullptr};
   for (const std::string& word : words) {
     if (word.starts_with('-')) {
-      place.option = word.find('=') == std::string::npos ? option_of(*place.command, word) : nullptr;
+      place.option = word.find('=') == std::string::npos ? option_named(*place.command, word) : nullptr;
       if (!takes_value(place.option)) place.option = nullptr;
       continue;
     }
@@ -113,7 +108,7 @@ Completion completion_of(const CLI::App& app, const std::vector<std::string>& wo
   const std::string& begun = words.back();
   const auto [command, option] = place_after(app, {words.begin(), words.end() - 1});
   const size_t equals = begun.find('=');
-  if (const CLI::Option* of_word = option_of(*command, begun); equals != std::string::npos && of_word) {
+  if (const CLI::Option* of_word = option_named(*command, begun); equals != std::string::npos && of_word) {
     Completion values = values_of(*of_word, begun.substr(equals + 1));
     for (auto& [word, about] : values.words) word = begun.substr(0, equals + 1) + word;
     return values;

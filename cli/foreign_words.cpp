@@ -139,35 +139,24 @@ std::optional<std::string> in_our_form(const std::string& name, const std::strin
   return form.find(' ') == std::string::npos ? form + ' ' + value : form;
 }
 
-std::string in_our_options(const CLI::App& app, const std::vector<std::string>& words) {
-  const CLI::App* command = &app;
-  std::string meant = "brightnet", unknown;
-  auto word = words.begin();
-  for (; word != words.end() && command_of(*command, *word); ++word) {
-    command = command_of(*command, *word);
-    meant += ' ' + *word;
-  }
+std::string in_our_options(const CommandLine& line) {
+  std::string meant = "brightnet" + (line.name.empty() ? "" : ' ' + line.name), unknown;
   bool any = false, after_set = false;
-  for (; word != words.end(); ++word) {
-    const size_t equals = word->find('=');
+  for (const auto& [word, option, is_value] : line.words) {
+    const size_t equals = word.find('=');
     const bool has_value = equals != std::string::npos && equals > 0;
-    if (word->starts_with('-')) {
-      const CLI::Option* const option = command->get_option_no_throw(word->substr(0, equals));
-      if (!option || option == command->get_help_ptr())
+    if (!is_value && word.starts_with('-')) {
+      if (!option || option == line.command->get_help_ptr())
         return "";  // darknet's, or one that is answered by itself
-      meant += ' ' + *word;
-      if (!has_value && option->get_items_expected_min() > 0 && word + 1 != words.end())
-        meant += ' ' + *++word;
       after_set = option->check_name("--set");
+    }
+    if (option || is_value || !has_value || after_set || std::filesystem::exists(word)) {
+      meant += ' ' + word;
       continue;
     }
-    if (!has_value || after_set || std::filesystem::exists(*word)) {
-      meant += ' ' + *word;
-      continue;
-    }
-    const auto ours = in_our_form(word->substr(0, equals), word->substr(equals + 1), *command);
+    const auto ours = in_our_form(word.substr(0, equals), word.substr(equals + 1), *line.command);
     if (ours && !ours->empty()) meant += ' ' + *ours;
-    if (!ours) unknown += (unknown.empty() ? "" : ", ") + *word;
+    if (!ours) unknown += (unknown.empty() ? "" : ", ") + word;
     any |= ours.has_value();
   }
   if (!any) return "";

@@ -6,11 +6,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-namespace CLI {
-class App;
-}
+#include "cli/command_line.h"
 
 namespace brightnet::cli {
 
@@ -38,7 +35,7 @@ std::optional<std::string> in_our_form(const std::string& name, const std::strin
 
 /// "train model=demo epochs=3", as Ultralytics has its options, as a command line of ours, and what has no option; options of
 /// ours between them stay. "" where there is none that a command of ours knows.
-std::string in_our_options(const CLI::App& app, const std::vector<std::string>& words);
+std::string in_our_options(const CommandLine& line);
 
 /// The table in Markdown, a row a word.
 std::string foreign_words_table();

@@ -169,7 +169,8 @@ int run(int count, char** arguments) {
     std::cerr << app.help();
     return static_cast<int>(ExitCode::input);
   }
-  if (const std::string meant = cli::in_our_options(app, {arguments + 1, arguments + count}); !meant.empty())
+  const cli::CommandLine line = cli::command_line(app, {arguments + 1, arguments + count});
+  if (const std::string meant = cli::in_our_options(line); !meant.empty())
     return fail(ExitCode::input, fmt::format("options are written with dashes: {}", meant));
   try {
     app.parse(cli::reversed_words(count, arguments));

@@ -60,7 +60,9 @@ TEST(ForeignWords, AreAWholeCommandLineOfOurs) {
   CLI::App app("", "brightnet");
   Action action;
   add_commands(app, action);
-  const auto ours = [&](const std::vector<std::string>& words) { return in_our_options(app, words); };
+  const auto ours = [&](const std::vector<std::string>& words) {
+    return in_our_options(command_line(app, words));
+  };
   EXPECT_EQ(ours({"train", "model=demo", "data=toy", "epochs=3"}),
             "brightnet train --model demo --data toy --epochs 3");
   EXPECT_EQ(ours({"train", "--data", "toy", "model=demo", "plots=True"}),

@@ -8,7 +8,6 @@
 #include "brightnet/benchmark.h"
 #include "brightnet/data.h"
 #include "brightnet/memory.h"
-#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -154,25 +153,6 @@ TEST(OptionsOf, BenchTrafficAreThoseOfTheCount) {
             counted);
   options.card = "h200";
   EXPECT_NE(count_step(options).json, counted);
-}
-
-TEST(CommandLine, SeveralAssignmentsAfterSetAreAnOptionEach) {
-  const auto read = [](std::vector<std::string> words) {
-    words.insert(words.begin(), "brightnet");
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    std::vector<std::string> all = reversed_words(static_cast<int>(arguments.size()), arguments.data());
-    std::reverse(all.begin(), all.end());
-    return all;
-  };
-  using List = std::vector<std::string>;
-  EXPECT_EQ(read({"train", "--set", "a.b=1", "c_2=x=y", "run.yaml"}),
-            (List{"train", "--set", "a.b=1", "--set", "c_2=x=y", "run.yaml"}));
-  EXPECT_EQ(read({"train", "--set", "a=1", "=2", "B=3", "a b=4"}),
-            (List{"train", "--set", "a=1", "=2", "B=3", "a b=4"}));
-  EXPECT_EQ(read({"train", "a=1", "b=2"}), (List{"train", "a=1", "b=2"})) << "not after --set";
-  EXPECT_EQ(read({"help", "data", "check"}), (List{"data", "check", "--help"}));
-  EXPECT_EQ(read({"data", "help"}), (List{"data", "help"}));
 }
 
 }  // namespace

@@ -115,6 +115,18 @@ TEST_F(Errors, CommandLine) {
   EXPECT_EQ(version.out.rfind("brightnet ", 0), 0u) << version.out;
 }
 
+TEST_F(Errors, AnOptionIsNotTakenForTheValueOfAnother) {
+  const auto of = [&](const std::vector<std::string>& arguments) {
+    return run_program(arguments, run_.folder());
+  };
+  expect(of({"data", "stats", "run.yaml", "--json", "--split"}), 2, {"--json needs a value", "'--split'"});
+  EXPECT_FALSE(fs::exists(run_.folder() / "--split"));
+  expect(of({"train", "--model", "--data", "epochs=3"}), 2, {"--model needs a value", "'--data'"});
+  expect(of({"data", "stats", "run.yaml", "--json=--split"}), 0, {});
+  EXPECT_TRUE(fs::exists(run_.folder() / "--split"));
+  expect(of({"memory", "model.yaml", "--batch", "-1"}), 2, {"'-1' must be a number"});
+}
+
 TEST_F(Errors, AnUnknownWordIsNamedWithWhatItMayMean) {
   const auto of = [&](const std::vector<std::string>& arguments) {
     return run_program(arguments, run_.folder());
