@@ -78,7 +78,8 @@ std::vector<std::string> arguments_of_rank();
 /// its JSON to the file, if there is one. Throws InputError, before the work begins, when that would replace anything but an
 /// earlier answer with this first key. Returns 0.
 int answer(const std::string& file, const std::string& first_key, const std::function<Answer()>& work);
-/// The parts of answer(), for commands that do something in between.
+/// The parts of answer(), for commands that do something in between. Where a file is to be written, a command goes on to its end
+/// also when nobody reads standard output any more.
 void check_answer(const std::string& file, const std::string& first_key);
 void print_answer(const std::string& file, const Answer& answer);
 void write_answer(const std::string& file, const std::string& json);

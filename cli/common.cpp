@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <csignal>
 #include <iostream>
 #include <sstream>
 
@@ -155,6 +156,8 @@ void check_answer(const std::string& file, const std::string& first_key) {
   // From here on no other result goes where the JSON does.
   if (file == "-") set_log_sink(standard_sink(ResultsGo::to_standard_error));
   if (!file.empty()) check_answer_file(file, "--json", answer_beginning(first_key));
+  // The file is written also where nobody reads standard output to its end (`| head`).
+  if (!file.empty() && file != "-") std::signal(SIGPIPE, SIG_IGN);
 }
 
 int answer(const std::string& file, const std::string& first_key, const std::function<Answer()>& work) {

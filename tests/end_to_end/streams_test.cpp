@@ -102,6 +102,20 @@ TEST_F(Streams, EachKindOfJsonHasStandardOutputForItself) {
   }
 }
 
+TEST_F(Streams, TheJsonIsWrittenAlsoWhereNobodyReadsStandardOutput) {
+  write_small_weights(run_);
+  for (const std::string arguments :
+       {"eval run.yaml --weights weights.safetensors", "data stats run.yaml", "data check run.yaml",
+        "data split run.yaml --out parts", "memory model.yaml --batch 1 --size 64"}) {
+    fs::remove(path("answer.json"));
+    const std::string unread =
+        "exec 3> >(true); wait $!; " + program().string() + ' ' + arguments + " --json answer.json >&3";
+    const ProgramResult result = Program("bash", {"-c", unread}, run_.folder()).wait();
+    EXPECT_EQ(result.code, 0) << arguments << result.err;
+    EXPECT_TRUE(fs::exists(path("answer.json"))) << arguments;
+  }
+}
+
 TEST_F(Streams, QuietDetectionPrintsWarningsAlone) {
   ASSERT_EQ(run(train({}, {"train.epochs=1"})).code, 0);
   const ProgramResult quiet = run({"detect", "--weights", weights, "--source", "data/images/val", "--quiet"});
