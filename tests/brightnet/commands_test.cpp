@@ -14,6 +14,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "kernels/cpu/quantized_convolution.h"
+#include "tests/detect/clip.h"
 #include "tests/formats/download/http_server.h"
 #include "tests/logged.h"
 #include "tests/train/small_weights.h"
@@ -184,6 +185,25 @@ TEST_F(Commands, ADetectionThatIsStoppedKeepsWhatItHas) {
   stop.request_stop();
   EXPECT_FALSE(detect_files(options, [&] { return stop.get_token(); }));
   EXPECT_EQ(Json::parse(read_file(options.json)).size(), 1u);
+}
+
+TEST_F(Commands, DetectionTakesOnlyEverySoManiethFrameAndEndsAfterThoseItIsAskedFor) {
+  write_clip(run_.folder() / "clip.avi", 7);
+  DetectionOptions options{.weights = {.weights = write_small_weights(run_)},
+                           .source = (run_.folder() / "clip.avi").string(),
+                           .device = "cpu",
+                           .json = (run_.folder() / "found.json").string()};
+  const auto frames = [&](int every, int most) {
+    options.every = every;
+    options.frames = most;
+    EXPECT_TRUE(detect_files(options));
+    std::vector<int> numbers;
+    for (const Json& frame : Json::parse(read_file(options.json)))
+      numbers.push_back(frame["frame"].get<int>());
+    return numbers;
+  };
+  EXPECT_EQ(frames(3, 0), (std::vector<int>{0, 3, 6}));
+  EXPECT_EQ(frames(3, 2), (std::vector<int>{0, 3}));
 }
 
 // A header that promises pictures, and none.

@@ -57,6 +57,24 @@ TEST_F(LabeledData, HasItsCornersItsSidesAndItsMarks) {
   EXPECT_FALSE(crowd.difficult);
 }
 
+TEST_F(LabeledData, SaysWhichLabelsWereCorrectedOrLeftOut) {
+  fs::create_directories(folder_ / "images/train");
+  for (const char* name : {"images/train/a.png", "images/train/b.png"})
+    cv::imwrite((folder_ / name).string(), cv::Mat(40, 60, CV_8UC3, cv::Scalar(1, 2, 3)));
+  write_atomically(folder_ / "model.yaml", std::string(small_model));
+  fs::create_directories(folder_ / "labels/train");
+  write_atomically(folder_ / "labels/train/a.txt", std::string("0 0.5 0.5 0.2 0.2\n0 0.9 0.5 0.6 0.2\n"));
+  write_atomically(folder_ / "labels/train/b.txt", std::string("0 0.5 0.5 0.2 0.2\n"));
+  write_atomically(folder_ / "run.yaml",
+                   std::string("model: model.yaml\ndata: {format: yolo, root: ., train: images/train, "
+                               "val: images/train, classes: [circle]}\n"));
+  const LabeledImages read = read_images((folder_ / "run.yaml").string(), "train");
+  ASSERT_EQ(read.images.size(), 2u);
+  ASSERT_EQ(read.problems.size(), 1u);
+  EXPECT_NE(read.problems[0].find("a.txt:2: "), std::string::npos) << read.problems[0];
+  EXPECT_NE(read.problems[0].find("clipped"), std::string::npos) << read.problems[0];
+}
+
 // Without augmentation a batch has the boxes of its images.
 TEST_F(LabeledData, IsWhatATrainingSees) {
   make_synthetic_dataset({.train_images = 6, .val_images = 1, .size = 96, .height = 64, .max_objects = 3},

@@ -8,11 +8,13 @@
 #include "brightnet/benchmark.h"
 #include "brightnet/data.h"
 #include "brightnet/memory.h"
+#include "brightnet/quantize.h"
 #include "cli/commands.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
-#include "tests/train/small_run.h"
+#include "tests/logged.h"
+#include "tests/train/small_weights.h"
 
 namespace brightnet::cli {
 namespace {
@@ -130,6 +132,48 @@ TEST(OptionsOf, MemoryAreThoseOfThePlan) {
                          .device_memory = "1GiB"})
                 .json);
   set_log_sink({});
+}
+
+// TensorRT takes no other zero point than that of signed 8 bits.
+TEST(OptionsOf, ExportInInt8AreThoseOfTheQuantisation) {
+  const brightnet::testing::SmallRun run(6, 2);
+  const std::string weights = brightnet::testing::write_small_weights(run).string();
+  const auto exported = [&](const std::vector<std::string>& more) {
+    const fs::path file = run.folder() / "int8.safetensors";
+    std::vector<std::string> words{"export",
+                                   "--weights",
+                                   weights,
+                                   "--format",
+                                   "safetensors",
+                                   "--int8",
+                                   "--data",
+                                   run.config().string(),
+                                   "--calibration-images",
+                                   "3",
+                                   "--out",
+                                   file.string(),
+                                   "--force"};
+    words.insert(words.end(), more.begin(), more.end());
+    printed_by(words);
+    return load_trained_model(file).model.quantization;
+  };
+  const auto made = [&](bool symmetric) {
+    const brightnet::testing::Logged quiet;
+    return quantize(Weights::open(weights),
+                    {.data = run.config().string(), .images = 3, .symmetric = symmetric})
+        .weights.trained()
+        .model.quantization;
+  };
+  const Quantization symmetric = exported({"--symmetric"});
+  EXPECT_EQ(symmetric, made(true));
+  EXPECT_EQ(exported({}), made(false));
+  size_t ranges = 0;
+  for (const LayerQuantization& layer : symmetric) {
+    if (!layer.output) continue;
+    ++ranges;
+    EXPECT_EQ(layer.output->zero_point, 128);
+  }
+  EXPECT_GT(ranges, 0u);
 }
 
 TEST(OptionsOf, BenchTrafficAreThoseOfTheCount) {

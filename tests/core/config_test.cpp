@@ -211,6 +211,8 @@ TEST(Config, SetOverridesReplaceAddAndNest) {
   EXPECT_EQ(t.classes, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(t.model, "a=b.yaml");
   EXPECT_EQ(read_example("", {"epochs=1", "epochs=2"}).epochs, 2);
+  EXPECT_FLOAT_EQ(read_example("schedule:\n", {"schedule.warmup=1.5"}).schedule.warmup, 1.5f)
+      << "of a section whose keys are all commented out";
 }
 
 TEST(Config, SetMistakesNameTheCommandLineAndNotTheFile) {
@@ -242,6 +244,8 @@ TEST(Config, WhatIsPrintedReadsBackTheSame) {
     EXPECT_EQ(text.find("burn-in") != std::string::npos, docs);
   }
   EXPECT_NE(print_config(t, false).find("rate: 0.1\n"), std::string::npos) << "0.1 and not 0.100000001";
+  t.rate = 0.1234567f;
+  EXPECT_NE(print_config(t, false).find("rate: 0.1234567\n"), std::string::npos) << print_config(t, false);
 }
 
 TEST(Config, NumbersReadBackToTheLastBit) {

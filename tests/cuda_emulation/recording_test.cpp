@@ -160,5 +160,28 @@ TEST(CudaRecording, AStepInPartsIsThatOfOneByOneOperationsToTheBit) {
   EXPECT_EQ(steps_in_parts(*gpu, {4, 2, 2, 0}, true).gradients, queued.gradients);
 }
 
+// A larger input takes a larger arena, and the networks of all sizes move there.
+TEST(CudaRecording, AStepIsRecordedAnewInAnotherArena) {
+  const auto gpu = make_emulated_backend();
+  const auto gradients = [&](bool recording) {
+    BoundNetwork bound(*gpu, model_of(model_yaml, 2), 2, 32, Precision::fp16, Mode::train);
+    bound.network().allow_recording(recording);
+    const DeviceBuffer other(*gpu, bound.network().memory().arena());
+    std::vector<std::vector<float>> all;
+    for (int step = 0; step < 8; ++step) {
+      if (step == 4) bound.network().bind(other.data());
+      std::vector<float> values = bound.values();
+      for (float& value : values) value *= 0.9f;
+      bound.set_values(values);
+      give_input(bound, static_cast<uint64_t>(step));
+      bound.network().forward_backward({8.0f}, false, nullptr);
+      all.push_back(bound.gradients());
+    }
+    return all;
+  };
+  const auto replayed = gradients(true), queued = gradients(false);
+  for (size_t step = 0; step < queued.size(); ++step) EXPECT_EQ(replayed[step], queued[step]) << step;
+}
+
 }  // namespace
 }  // namespace brightnet::testing

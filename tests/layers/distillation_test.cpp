@@ -61,6 +61,24 @@ TEST(Distillation, PairsHeadsByTheirStrides) {
   EXPECT_EQ(make_distillation(student, teacher, 1, 0).student.layers.size(), student.layers.size());
 }
 
+// Each of two heads at one stride learns from a head of its own.
+TEST(Distillation, PairsHeadsOfOneStrideInTheirOrder) {
+  const Model model = model_of(R"(
+head: {anchors: [[10, 12], [24, 20]]}
+layers:
+  - conv: {name: body, filters: 8, size: 3, stride: 4}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0]}
+  - conv: {from: body, filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [1]}
+)",
+                               2);
+  const Distillation pair = make_distillation(model, model, 1, 0);
+  ASSERT_EQ(pair.heads.size(), 2u);
+  EXPECT_EQ(pair.heads[0].teacher, 2);
+  EXPECT_EQ(pair.heads[1].teacher, 4);
+}
+
 void expect_refused(const Model& student, const Model& teacher, const std::vector<std::string>& words) {
   try {
     make_distillation(student, teacher, 1, 1);

@@ -47,6 +47,18 @@ def test_an_image_gives_boxes_scores_classes_and_names(detector, image):
     assert str(count) in repr(found) or found.names[0] in repr(found)
 
 
+def test_what_was_found_is_told_by_class():
+    def found(classes, file=""):
+        count = len(classes)
+        boxes, scores = np.zeros((count, 4), np.float32), np.ones(count, np.float32)
+        picture = np.zeros((4, 4, 3), np.uint8)
+        return repr(brightnet.Detections((boxes, scores, np.array(classes, np.int64)), ["cat", "dog"], picture, file))
+
+    assert found([1, 0, 1], "a.jpg") == "<brightnet.Detections: 1 cat, 2 dog in a.jpg>"
+    assert found([0, 0, 0]) == "<brightnet.Detections: 3 cat>"
+    assert found([]) == "<brightnet.Detections: nothing>"
+
+
 def test_signals_are_heeded_between_the_batches_of_a_list(run, image):
     detector = brightnet.Detector(run.weights, device="cpu", confidence=0.01, batch=2)
     alone = detector(image)

@@ -57,6 +57,20 @@ def test_evaluate_gives_what_the_run_had(run, data):
         brightnet.evaluate(run.weights, data, splt="val")
 
 
+def test_evaluate_gives_what_the_command_says(run, data):
+    said = run_program(
+        *["eval", "--weights", run.weights, "--data", data, "--device", "cpu", "--precision", "fp32", "--no-plots", "--json", "-"]
+    )
+    assert said.returncode == 0, said.stderr
+    theirs, ours = json.loads(said.stdout), brightnet.evaluate(run.weights, data, device="cpu", precision="fp32")
+    for key in ("AP", "AP50", "AP75", "APs", "APm", "APl", "AR", "precision", "recall", "score", "images", "truths", "detections"):
+        assert ours[key] == pytest.approx(theirs[key], abs=1e-6), key
+    assert ours["AP"] != ours["AR"] != ours["AP50"], "there is something to compare"
+    assert ours["loss"] == pytest.approx(theirs["loss"]["total"], rel=1e-5)
+    for one, other in zip(ours["per_class"], theirs["per_class"], strict=True):
+        assert one == {key: pytest.approx(other[key]) if key != "name" else other[key] for key in one}
+
+
 def test_evaluate_heeds_its_keywords(run, data):
     def found(**keywords):
         return brightnet.evaluate(run.weights, data, **{"device": "cpu", "precision": "fp32", **keywords})

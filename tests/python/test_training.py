@@ -97,6 +97,13 @@ def test_a_false_of_numpy_stops_too(data, tmp_path):
     assert len(losses) <= 2
 
 
+@pytest.mark.parametrize("event", ["epoch", "evaluation"])
+def test_false_after_an_epoch_stops_too(data, tmp_path, event):
+    run = brightnet.train(data=data, out=tmp_path / "run", **SHORT, **{f"on_{event}": lambda _: False})
+    assert run.outcome == "stopped"
+    assert 3 <= run.iterations < 6
+
+
 def test_a_second_run_meanwhile_is_refused(data, tmp_path):
     """Its messages would go to the log of the first, and the first would have no log from then on."""
     refused = []
@@ -223,6 +230,24 @@ def test_the_speed_of_a_resumed_run_is_that_of_its_own_steps(monkeypatch):
         now = 14.0
         line.step({**step, "step": 35, "iteration": 9035})
     assert terminal.getvalue().rstrip().endswith("  2.5 steps/s"), terminal.getvalue()
+
+
+def test_a_message_does_not_tear_the_progress_line(monkeypatch):
+    terminal = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    handler = logging.StreamHandler(terminal)
+    _log.logger.addHandler(handler)
+    try:
+        with _log.ProgressLine(True) as line:
+            step = {"epoch": 3, "epochs": 50, "step": 25, "steps": 60, "iteration": 145, "loss": 4.3, "seconds_left": -1}
+            line.step(step)
+            shown = terminal.getvalue().strip()
+            _log._deliver(logging.WARNING, "said meanwhile")
+    finally:
+        _log.logger.removeHandler(handler)
+    *_, erased, rest = terminal.getvalue().split("\r")
+    assert rest == "said meanwhile\n"
+    assert shown.startswith("epoch 3/50") and erased == " " * len(erased) and len(erased) >= len(shown)
 
 
 def test_a_run_goes_on_without_its_terminal(data, tmp_path, monkeypatch):

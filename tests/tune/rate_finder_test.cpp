@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "data/drawing/canvas.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "tests/train/small_run.h"
 
 namespace brightnet {
@@ -91,6 +94,43 @@ TEST(RateFinder, WritesATableOfEveryStepAndAPlot) {
   }
   EXPECT_FALSE(plot_rates(points, RateSuggestion{0.003, 0.01}).empty());
   EXPECT_FALSE(plot_rates({}, std::nullopt).empty());
+}
+
+/// A CPU whose gradient of the loss overflows in the first passes through a head.
+class OverflowsAtFirst : public cpu::CpuBackend {
+ public:
+  explicit OverflowsAtFirst(int losses) : losses_(losses) {}
+  void yolo_loss(const YoloHead& head, const YoloLossPass& pass) override {
+    cpu::CpuBackend::yolo_loss(head, pass);
+    if (losses_-- > 0) pass.gradient.as<float>()[0] = std::numeric_limits<float>::infinity();
+  }
+
+ private:
+  int losses_;
+};
+
+// As in fp16, whose first scale is too large.
+TEST(RateFinder, CountsNoStepInWhichTheLossScaleIsYetToBeFound) {
+  const SmallRun run;
+  Preparation prepared = prepare_sweep(request_of(run, {"optimizer.loss_scale=65536"}), "cpu");
+  prepared.backend = std::make_unique<OverflowsAtFirst>(8);  // two steps of two micro-batches and two heads
+  const auto points = sweep_rates(prepared, {1e-5, 1e-2, 20});
+  ASSERT_EQ(points.size(), 20u);
+  EXPECT_EQ(points[0].rate, 1e-5);
+  for (const RatePoint& point : points) EXPECT_TRUE(std::isfinite(point.loss)) << point.rate;
+}
+
+TEST(RateFinder, MarksTheSuggestedRateInItsPlot) {
+  const cv::Mat plot = plot_rates({{1e-4, 1, 1}, {1e-2, 0.8, 0.9}, {0.06, 0.5, 0.6}, {0.5, 1, 1}},
+                                  RateSuggestion{.rate = 0.02, .minimum = 0.06});
+  // The inside is 780 units wide from 80 on, for rates from 0.0001 to 1 by their logarithms.
+  const auto is_marked = [&](double rate) {
+    const double x = 80 + 780 * (std::log10(rate) + 4) / 4;
+    const auto pixel = [](double units) { return static_cast<int>(std::lround(units * Canvas::density)); };
+    return cv::norm(plot.at<cv::Vec3b>(pixel(150), pixel(x)), cv::Vec3b(213, 94, 0)) < 60;
+  };
+  EXPECT_TRUE(is_marked(0.02));
+  EXPECT_FALSE(is_marked(0.06)) << "where the loss is least";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tune/search_report.h"
 
 #include "tests/train/small_run.h"
+#include "tests/train/small_weights.h"
 
 namespace brightnet {
 namespace {
@@ -120,6 +121,17 @@ TEST(SearchReport, TheBestConfigurationHasAllValuesOfATrialWithoutAParent) {
   EXPECT_EQ(itself.find("hue: 0.125"), std::string::npos) << itself;
 }
 
+TEST(SearchReport, TheBestConfigurationFindsItsWeightsFromAnotherFolder) {
+  SmallRun run;
+  const auto weights = testing::write_small_weights(run);
+  run.write_config("train: {precision: fp32, weights: " + weights.filename().string() + "}\n");
+  const SearchSetup setup = setup_of({"optimizer.rate"}, {0.002});
+  const auto file = run.folder() / "elsewhere/config.yaml";
+  std::filesystem::create_directories(file.parent_path());
+  write_atomically(file, best_config(setup, load_run_config(run.config()), {1, 0, {0.00321}, 0.4, 60, ""}));
+  EXPECT_TRUE(std::filesystem::equivalent(load_run_config(file).train.weights, weights));
+}
+
 TEST(SearchReport, TheBestConfigurationNamesTheAutomaticValuesThatItFixes) {
   const SmallRun run;
   const std::vector<std::string> assignments{"optimizer.rate=auto", "augment.hue=0.125"};
@@ -155,6 +167,14 @@ TEST(SearchPlot, HasThePointsOfEveryKeyAndMarksTheBest) {
   ASSERT_GT(other.x, 0);
   EXPECT_LT(best.x, other.x - 100) << "0.1 stands left of 0.9";
   EXPECT_LT(best.y, other.y - 100) << "0.4 stands above 0.2";
+}
+
+TEST(SearchPlot, HasNoRoomForTheScoreOfAFailedTrial) {
+  const SearchSetup setup = setup_of({"augment.mosaic"}, {0.5});
+  std::vector<Trial> trials{{0, -1, {0.5}, 0.3, 1, ""}, {1, 0, {0.6}, 0.32, 1, ""}};
+  const cv::Mat plot = plot_search(setup, trials);
+  trials.push_back({2, 0, {0.9}, 0, 1, "it failed"});
+  EXPECT_EQ(cv::norm(plot, plot_search(setup, trials), cv::NORM_INF), 0);
 }
 
 TEST(SearchPlot, SurvivesEverySearch) {

@@ -166,5 +166,13 @@ TEST(Convert, CocosCrowdsAndAreasStayWhatTheyAre) {
   EXPECT_EQ(again.images[0].annotations[1].area, 99.5f * 80);
 }
 
+// Other readers of YAML take a bare no for false, and a bare 1 for a number.
+TEST(Convert, NamesOfClassesAreTextsForEveryReaderOfYaml) {
+  const DatasetFolder data;
+  write_names({"no", "1", "car"}, {Split::train}, ConvertOptions{WrittenFormat::yolo, data.root(), false});
+  const std::string text = read_file(data.root() / "data.yaml");
+  for (const char* name : {"\"no\"", "\"1\"", "\"car\""}) EXPECT_TRUE(contains(text, name));
+}
+
 }  // namespace
 }  // namespace brightnet

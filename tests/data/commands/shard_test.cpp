@@ -1,5 +1,6 @@
 #include "data/commands/shard.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 
@@ -200,6 +201,20 @@ TEST(Shard, ArchivesEndWithTwoBlocksOfZeros) {
     EXPECT_EQ(bytes.size() % 512, 0u);
     EXPECT_TRUE(bytes.ends_with(std::string(1024, '\0'))) << i;
   }
+}
+
+// WebDataset takes a member's name up to its first dot for that of the sample, and the rest for what it is.
+TEST(Shard, ANameInAnArchiveHasTheDotOfItsExtensionAlone) {
+  const DatasetFolder data;
+  const int archives = shard_split(written_shards(data), Split::train, data.root() / "shards", 5000);
+  size_t members = 0;
+  for (int i = 0; i < archives; ++i) {
+    for (const TarMember& member : tar_members(data.root() / fmt::format("shards/train/{:06}.tar", i))) {
+      EXPECT_EQ(std::count(member.name.begin(), member.name.end(), '.'), 1) << member.name;
+      ++members;
+    }
+  }
+  EXPECT_EQ(members, 2u * 14u);
 }
 
 }  // namespace

@@ -379,5 +379,14 @@ TEST(DataSplit, AnotherSeedIsAnotherDivisionOfTheFiles) {
   EXPECT_TRUE(training("second", 2) != first || training("third", 3) != first);
 }
 
+// With it a run would put the new splits together and divide them once more.
+TEST(DataSplit, TheNewSplitsAreNoLongerOnesOfAFold) {
+  const DatasetFolder data;
+  DataOptions options = write_yolo(data);
+  options.fold = {2, 5};
+  const SplitReport report = split_dataset(options, {.folder = data.root() / "out", .ratios = {0.5, 0.5}});
+  EXPECT_FALSE(report.data.fold);
+}
+
 }  // namespace
 }  // namespace brightnet

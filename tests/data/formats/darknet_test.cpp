@@ -83,5 +83,16 @@ TEST(Darknet, WhatIsWrongInObjDataIsNamedWithItsLine) {
       contains(message(options), "obj.data:2: 'train data/train.txt' is not of the form key = value"));
 }
 
+TEST(Darknet, CommentsInObjDataBeginWithEitherOfDarknetsSigns) {
+  const DatasetFolder data;
+  write_darknet_data(data);
+  data.text("data/obj.data",
+            "# made by hand\nclasses = 2\n; of last May\ntrain = data/train.txt\n;valid = nowhere.txt\n"
+            "names = data/obj.names\n");
+  const DataOptions options = data.options("darknet", "data/obj.data", {});
+  EXPECT_EQ(read_dataset(options, Split::train).images.size(), 1u);
+  EXPECT_EQ(given_splits(options), std::vector{Split::train});
+}
+
 }  // namespace
 }  // namespace brightnet

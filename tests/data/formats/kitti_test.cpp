@@ -140,5 +140,18 @@ TEST(Kitti, UnlabelledRegionsAreObjectsWhereTheirTypeIsNamed) {
             (std::vector<int>{1, 0}));
 }
 
+TEST(Kitti, ABareNameIsThatOfAPngOrAJpeg) {
+  const DatasetFolder data;
+  for (const char* name : {"1.png", "2.jpg", "3.jpeg"}) {
+    data.image(std::string("training/image_2/") + name);
+    data.text(std::string("training/label_2/") + name[0] + ".txt", line("Car", "1 1 9 9"));
+  }
+  data.text("ImageSets/train.txt", "1\n2\n3\n");
+  const Dataset dataset = read_dataset(data.options("kitti", "train.txt", {"Car"}), Split::train);
+  EXPECT_EQ(count(dataset, Kind::missing_image), 0);
+  ASSERT_EQ(dataset.images.size(), 3u);
+  for (const auto& image : dataset.images) EXPECT_EQ(image.annotations.size(), 1u) << image.file;
+}
+
 }  // namespace
 }  // namespace brightnet

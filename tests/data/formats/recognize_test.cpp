@@ -183,6 +183,20 @@ TEST_F(Recognize, CocoByOneFileByTwoAndByTheirFolder) {
   EXPECT_EQ(read_dataset(pair.options, Split::val).images.size(), 1u);
 }
 
+TEST_F(Recognize, OfThreePlacesTheLastHasTheTestImages) {
+  std::string all;
+  for (const std::string split : {"test", "train", "val"}) {
+    const std::string file = "coco/annotations/instances_" + split + "2017.json";
+    coco("coco/" + split + "2017/" + split + ".jpg", file);
+    all += (all.empty() ? "" : ",") + (data_.root() / file).string();
+  }
+  const DataOptions options = recognize_data(all).options;
+  EXPECT_EQ(options.train, "annotations/instances_test2017.json");
+  EXPECT_EQ(options.val, "annotations/instances_train2017.json");
+  EXPECT_EQ(options.test, "annotations/instances_val2017.json");
+  EXPECT_EQ(read_dataset(options, Split::test).images.at(0).file.filename(), "val.jpg");
+}
+
 TEST_F(Recognize, ImagesOfAFileElsewhereAreItsOwnAndNotTrainsOfTheSameNames) {
   for (const std::string site : {"site1", "site2"}) {
     coco("beside/" + site + "/a.jpg", "beside/" + site + "/coco.json");

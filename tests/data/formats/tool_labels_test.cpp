@@ -79,5 +79,35 @@ TEST(ToolLabels, LabelMesSizeIsComparedWithTheImages) {
   expect_box(dataset.images[1].annotations.at(0), 0, 10, 20, 30, 40);
 }
 
+TEST(ToolLabels, OfTheAttributesOfAViaRegionTheOneThatIsCalledClassIsMeant) {
+  const DatasetFolder data;
+  data.image("a.jpg");
+  for (const auto& [attributes, expected] :
+       {std::pair(R"({"name": "Tom", "class": "cat", "type": "old"})", "cat"),
+        {R"({"category": "pet", "label": "dog", "name": "Rex"})", "dog"}}) {
+    data.text("project.json", R"({"x": {"filename": "a.jpg", "regions": [{"shape_attributes": {"name": "rect",
+      "x": 10, "y": 20, "width": 5, "height": 6}, "region_attributes": )" +
+                                  std::string(attributes) + "}]}}");
+    const Dataset dataset = read_dataset(data.options("via", "project.json", {}), Split::train);
+    EXPECT_EQ(dataset.classes, std::vector<std::string>{expected});
+  }
+}
+
+TEST(ToolLabels, LabelMesFilesMayLieInAnyOfTheFoldersBesideTheImages) {
+  const DatasetFolder data;
+  for (const std::string folder : {"labels", "annotations", "json"}) {
+    const std::string set = "with_" + folder;
+    data.image(set + "/images/day/a.jpg");
+    data.text(set + '/' + folder + "/day/a.json",
+              R"({"shapes": [{"label": "cat", "shape_type": "rectangle", "points": [[10, 20], [30, 40]]}],
+      "imagePath": "a.jpg"})");
+    const Dataset dataset =
+        read_dataset(data.options("labelme", set + "/images", {"cat"}), Split::train, true);
+    ASSERT_EQ(dataset.images.size(), 1u) << folder;
+    ASSERT_EQ(dataset.images[0].annotations.size(), 1u) << folder;
+    expect_box(dataset.images[0].annotations[0], 0, 10, 20, 30, 40);
+  }
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -32,6 +32,16 @@ TEST(Yolo, LabelsAreFoundInTheParallelFolderAndBesideTheImage) {
   EXPECT_EQ(read_dataset(options, Split::val).images.size(), 1u);
 }
 
+TEST(Yolo, LabelsReplaceTheLastOfTheFoldersThatAreCalledImages) {
+  const DatasetFolder data;
+  data.image("images/bolts/images/train/a.jpg");
+  data.text("images/bolts/labels/train/a.txt", one_line);
+  const Dataset dataset =
+      read_dataset(data.options("yolo", "images/bolts/images/train", {"x"}), Split::train, true);
+  ASSERT_EQ(dataset.images.size(), 1u);
+  EXPECT_EQ(dataset.images[0].annotations.size(), 1u) << summarize(dataset.problems);
+}
+
 TEST(Yolo, RoboflowsLayoutWithImagesBelowTheSplitIsRead) {
   const DatasetFolder data;
   data.image("train/images/a.jpg");

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/clock.h"
+
 namespace brightnet {
 namespace {
 
@@ -179,6 +181,24 @@ TEST(BatchQueue, EndsWithoutEverHavingBeenAsked) {
     work.make = [](int, int, int) { std::this_thread::yield(); };
     BatchQueue queue(work, 3, 4);
   }
+}
+
+TEST(BatchQueue, AddsUpHowLongAllItsBatchesWereWaitedFor) {
+  constexpr double long_time = 0.005;
+  int made = 0;
+  BatchQueue::Work work;
+  work.open = [](uint64_t, int) { return 1; };
+  work.make = [&](int, int, int) {
+    const double end = seconds_now() + (made++ == 0 ? long_time : 0);
+    while (seconds_now() < end) {
+    }
+  };
+  BatchQueue queue(work, 1, 0);
+  queue.next();
+  const double waited = queue.waited_seconds();
+  EXPECT_GE(waited, long_time);
+  for (int i = 0; i < 3; ++i) queue.next();
+  EXPECT_GE(queue.waited_seconds(), waited);
 }
 
 }  // namespace

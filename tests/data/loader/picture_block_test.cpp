@@ -77,6 +77,13 @@ TEST(Pictures, OfImagesThatAreTooManyBytesComeFromTheCpu) {
   Difference difference;
   difference.add(actual[0].pixels.data(), expected[0].pixels.data(), expected[0].pixels.size());
   EXPECT_LE(difference.most, 1);
+  setup.epochs = 3;
+  setup.loader.workers = 0;  // then each batch has the memory of the one before
+  Loader alone(setup);
+  int batches = 0;
+  for (batch = alone.next(); batch; batch = alone.next(), ++batches)
+    EXPECT_EQ(batch->painted, 1) << "of batch " << batches;
+  EXPECT_EQ(batches, 3);
 }
 
 TEST(Pictures, HaveNoBlurAndNoNoise) {

@@ -92,5 +92,24 @@ TEST(LoadedTiles, OfAPictureThatHasChangedAreRefused) {
   EXPECT_THROW(cache.get(0, {0, 0, 1, 1}), InputError);
 }
 
+// A large picture has many tiles, and loader.cache_mb counts what these take.
+TEST(LoadedTiles, KeepTheirOwnPixelsAloneInTheCache) {
+  const Dataset tiles = cut_into_tiles(grainy_pictures(test_folder(), ".png"), options_of(96));
+  ImageCache cache(tiles, plenty, {});
+  int cut = 0;
+  for (size_t i = 0; i < tiles.images.size(); ++i) {
+    if (!tiles.images[i].tile) continue;
+    ++cut;
+    for (int round = 0; round < 2; ++round) {
+      const cv::Mat pixels = cache.get(static_cast<int>(i), {0, 0, 1, 1}).pixels;
+      if (round == 0) continue;  // the first is read
+      ASSERT_TRUE(pixels.u);
+      EXPECT_EQ(pixels.u->size, pixels.total() * pixels.elemSize()) << i;
+    }
+  }
+  EXPECT_GT(cut, 20);
+  EXPECT_EQ(cache.hits(), static_cast<uint64_t>(cut));
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -218,5 +218,35 @@ TEST(Fold, ProblemsOfTheDataAreStillKnown) {
   }
 }
 
+// COCO's ids name the images in what an evaluation writes.
+TEST(Fold, IdsThatDifferInBothSplitsStayWhatTheyAre) {
+  const DatasetFolder data;
+  const auto write = [&](const std::string& split, int first, int last) {
+    std::string images, boxes;
+    for (int i = first; i < last; ++i) {
+      const std::string id = std::to_string(100 + i), separator = i > first ? "," : "";
+      data.bytes("images/" + id + ".jpg", jpeg_of(picture(static_cast<uint64_t>(i))));
+      images += separator + R"({"id": )" + id + R"(, "file_name": ")" + id + R"(.jpg"})";
+      boxes += separator + R"({"id": )" + id + R"(, "image_id": )" + id +
+               R"(, "category_id": 1, "bbox": [10, 20, 30, 40]})";
+    }
+    data.text(split + ".json", R"({"images": [)" + images + R"(], "annotations": [)" + boxes +
+                                   R"(], "categories": [{"id": 1, "name": "x"}]})");
+  };
+  write("train", 0, 6);
+  write("val", 6, 8);
+  DataOptions options = data.options("coco", "train.json", {}, "val.json");
+  options.fold = {1, 2};
+  const FoldData parts = read_fold(options);
+  std::set<int64_t> ids;
+  for (const Dataset* dataset : {&parts.training, &parts.validation}) {
+    for (const ImageRecord& image : dataset->images) {
+      EXPECT_EQ(image.file.stem().string(), std::to_string(image.id));
+      ids.insert(image.id);
+    }
+  }
+  EXPECT_EQ(ids, (std::set<int64_t>{100, 101, 102, 103, 104, 105, 106, 107}));
+}
+
 }  // namespace
 }  // namespace brightnet

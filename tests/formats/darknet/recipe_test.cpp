@@ -41,6 +41,7 @@ TEST(DarknetRecipe, MakesDarknetsSteps) {
   EXPECT_EQ(config.train.patience, 0);
   EXPECT_TRUE(is_left_to(config.head.anchors, LeftTo::model));
   EXPECT_FLOAT_EQ(config.augment.mosaic, 0.5f);
+  EXPECT_FLOAT_EQ(config.augment.mosaic_off.value_or(-1), 0) << "to the end of the run";
   EXPECT_FLOAT_EQ(config.augment.resize, 1.5f);
   EXPECT_FLOAT_EQ(config.augment.hue, 0);
   EXPECT_TRUE(config.augment.letterbox);

@@ -86,6 +86,18 @@ TEST(Model, BlocksExpandWithTheirParameters) {
   EXPECT_EQ(model.layers[5].inputs, std::vector<int>{4});
 }
 
+// Of a block that is repeated, each time has a number.
+TEST(Model, ALaterLayerNamesALayerOfABlock) {
+  std::string yaml = std::string(small).replace(std::string(small).find("twice.2.a"), 9, "all");
+  yaml.insert(yaml.find("  - conv: {from"),
+              "  - pair: {name: once, filters: 12}\n"
+              "  - concat: {name: all, from: [twice, twice.1.a, once.a, once]}\n");
+  const Model model = model_of(yaml, 2);
+  ASSERT_EQ(model.layers.size(), 10u);
+  EXPECT_EQ(model.layers[7].name, "all");
+  EXPECT_EQ(model.layers[7].inputs, (std::vector<int>{4, 1, 5, 6}));
+}
+
 TEST(Model, ABlocksParameterMayBeOfSeveralWords) {
   const Model model = model_of(R"(
 head: {anchors: [[10, 10]]}

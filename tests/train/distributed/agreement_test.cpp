@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "tests/logged.h"
 #include "tests/train/distributed/thread_ranks.h"
+#include "train/distributed/solo.h"
 
 namespace brightnet::testing {
 namespace {
@@ -95,6 +96,22 @@ TEST(Agreement, DifferentTextsNameTheFirstRankThatDiffers) {
   EXPECT_EQ(errors[0].substr(0, 6), "rank 2");
   EXPECT_NE(errors[0].find("has another coat than rank 0"), std::string::npos) << errors[0];
   EXPECT_EQ(errors[3], errors[0]);
+}
+
+TEST(Agreement, DifferentTextsNameTheMachineOfTheRankThatDiffers) {
+  struct OfTwoMachines : SoloCommunicator {
+    int size() const override { return 2; }
+    std::vector<std::string> all_gather(std::string_view bytes) override {
+      return {std::string(bytes), "1 gpu02"};
+    }
+  } ranks;
+  try {
+    require_same(ranks, "coat", "blue");
+    ADD_FAILURE() << "the other one's is not known to be blue";
+  } catch (const SharedError& e) {
+    EXPECT_NE(std::string(e.what()).find("rank 1 (on host gpu02) has another coat"), std::string::npos)
+        << e.what();
+  }
 }
 
 TEST(Agreement, AnErrorInTheMiddleEndsAllRanks) {

@@ -4,6 +4,7 @@
 #include "detect/evaluate/evaluate.h"
 #include "detect/inference.h"
 #include "formats/weights.h"
+#include "tests/logged.h"
 #include "tests/train/small_training.h"
 
 namespace brightnet::testing {
@@ -160,6 +161,16 @@ TEST(GrowingTraining, ARunThatIsMadeLongerGoesBackToNothing) {
   ASSERT_EQ(rest.train(), TrainingEnd::finished);
   EXPECT_EQ(rest.trained_sizes(), std::vector<int>(18, 64));
   for (const SeenLoss& loss : rest.seen.losses) EXPECT_EQ(loss.assignment, AssignmentKind::simota);
+}
+
+TEST(GrowingTraining, SaysFromWhichStepOnNothingIsComparableWithWhatWasBefore) {
+  const SmallRun run;
+  GrowingRun growth(run, growing(2, {"head.assignment=simota", "train.static_assignment=0.5"}));
+  const Logged logged;
+  ASSERT_EQ(growth.train(), TrainingEnd::finished);
+  for (const char* part : {"From step 4 of 6 on, the loss assigns fewer and better predictions",
+                           "From step 4 on, the input of training and evaluation is 64x64"})
+    EXPECT_NE(logged.text().find(part), std::string::npos) << part << " is not in: " << logged.text();
 }
 
 }  // namespace

@@ -177,6 +177,29 @@ TEST(AveragedWeights, AreWrittenWhenTheyScoreBetterThanTheBest) {
   EXPECT_EQ(resumed.progress().averaged_confidence, trainer.progress().averaged_confidence);
 }
 
+TEST(AveragedWeights, DoNotReplaceAnEarlierAverageThatScoredBetter) {
+  SmallRun run;
+  const RunConfig config = run.load({"train.average=2", "optimizer.rate=1e-20", "head.assignment=model"});
+  SmallTraining training(config, run.folder() / "out");
+  ASSERT_EQ(training.make().run(), TrainingEnd::finished);
+  pretend_average_is_good(training, load_trained_model(write_small_weights(run)).values);
+  constexpr double above_all = 1.5;
+  change_state(training, [](RunState& state) { state.progress.averaged_score = above_all; });
+  fs::copy_file(training.folder.last(), training.folder.averaged());
+  const std::string earlier = read_file(training.folder.averaged());
+
+  SmallTraining again(config, training.folder.path(), true);
+  Trainer trainer = again.make();
+  trainer.resume();
+  ASSERT_TRUE(trainer.average_due());
+  const testing::Logged logged;
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+  EXPECT_NE(logged.text().find("no better than an earlier average (1.5000)"), std::string::npos)
+      << logged.text();
+  EXPECT_EQ(trainer.progress().averaged_score, above_all);
+  EXPECT_EQ(read_file(training.folder.averaged()), earlier);
+}
+
 TEST(AveragedWeights, AreTriedAgainAtTheEndOfARunThatWasMadeLonger) {
   SmallRun run;
   SmallTraining training(run.load({"train.epochs=2", "train.average=2"}), run.folder() / "out");

@@ -242,6 +242,14 @@ TEST(Comparison, DrawsARunInAColourOfItsOwn) {
   EXPECT_GT(pixels_of(plot_comparison(runs, true), red), 100);
 }
 
+TEST(Comparison, DrawsCurvesOverEpochsOrMinutes) {
+  const SmallRun run;
+  const std::vector<ComparedRun> runs{read_run(make_run(run, "a", {}))};
+  const auto places = [&](bool over_minutes) { return comparison_panels(runs, over_minutes)[0].curves[0].x; };
+  EXPECT_EQ(places(false), (std::vector<double>{1, 2}));
+  EXPECT_EQ(places(true), (std::vector<double>{0.5, 1.5})) << "epochs of 30 and 60 seconds";
+}
+
 TEST(Comparison, APageHasTheTablesAndTheCurvesOfAllRuns) {
   const SmallRun run;
   std::vector<ComparedRun> runs{read_run(make_run(run, "a", {"optimizer.rate=0.5"})),

@@ -31,6 +31,14 @@ TEST(LabelPlot, ShowsWhereBoxesAreAndOfWhichClass) {
   }
 }
 
+TEST(LabelPlot, TakesBoxesAsFractionsOfTheirImages) {
+  const cv::Mat square = plot_labels(with_boxes({{10, 10, 30, 30, 0}}));
+  Dataset wide = with_boxes({{20, 10, 60, 30, 0}}), tall = with_boxes({{10, 20, 30, 60, 0}});
+  wide.images[0].width = tall.images[0].height = 200;
+  EXPECT_EQ(difference(plot_labels(wide), square), 0);
+  EXPECT_EQ(difference(plot_labels(tall), square), 0);
+}
+
 TEST(LabelPlot, LeavesCrowdsOutAndTakesAnyNumberOfBoxesAndClasses) {
   Annotation crowd{10, 10, 30, 30, 0};
   crowd.crowd = true;

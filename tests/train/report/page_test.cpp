@@ -91,5 +91,19 @@ TEST(Page, LongCurvesAreThinnedAndKeepTheirLastPoint) {
   EXPECT_EQ(written["best"], Json::parse("[777,-5]")) << "of all points";
 }
 
+TEST(Page, MeansOfCurvesAreOverTheClassesThatHaveObjects) {
+  Page page("", "");
+  page.score_curves(metrics_of({"a", "b", "none"}));
+  const Json panels = page.section(Page::score_title)["panels"];
+  const auto first_of_mean = [&](size_t panel) {
+    EXPECT_EQ(panels[panel]["curves"].size(), 3u) << "two classes and their mean";
+    EXPECT_EQ(panels[panel]["curves"].back()["name"], "mean of the classes");
+    return panels[panel]["curves"].back()["y"][0];
+  };
+  EXPECT_EQ(first_of_mean(0), 0.5) << "precision at a recall of 0: 1 of the one, 0 of the other";
+  EXPECT_EQ(first_of_mean(2), 0.25) << "precision of all detections: one of two, and none";
+  EXPECT_EQ(first_of_mean(3), 0.5) << "recall of all detections";
+}
+
 }  // namespace
 }  // namespace brightnet

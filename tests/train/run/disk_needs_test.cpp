@@ -18,6 +18,11 @@ TEST(DiskNeeds, CountTheStateTwiceAndEveryWeightsFile) {
   EXPECT_GT(longer.total(), needs.total() + 10 * 1600 * 1600);
 }
 
+TEST(DiskNeeds, CountAPictureForEachEvaluationAndNotForEachEpoch) {
+  EXPECT_LT(DiskNeeds{.epochs = 1000}.events(), 16 * MiB) << "a row each";
+  EXPECT_GT(DiskNeeds{.evaluations = 1000}.events(), 1000 * MiB);
+}
+
 TEST(DiskNeeds, SayWhatADiskLacksAndNothingWhereItIsEnough) {
   const DiskNeeds needs{.state = 100 * MiB, .weights = 30 * MiB, .weights_files = 2};
   EXPECT_EQ(describe_shortage(needs, 0, needs.total(), "runs/a"), "");

@@ -1,5 +1,6 @@
 #include "train/run/run_lock.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -151,15 +152,20 @@ TEST_F(RunLocks, DoNotWriteWhereALinkInTheRunsFolderLeads) {
 TEST_F(RunLocks, ClearWhatAKilledProcessLeftHalfWritten) {
   const pid_t child = ::fork();
   if (child == 0) {
-    AtomicFile half(folder_->last());
-    half.stream() << "half" << std::flush;
+    AtomicFile weights(folder_->last()), state(folder_->state()), page(folder_->file("report.html"));
+    for (AtomicFile* half : {&weights, &state, &page}) half->stream() << "half" << std::flush;
     ::_exit(0);
   }
   ::waitpid(child, nullptr, 0);
   std::ofstream(folder_->path() / "notes.tmp") << "somebody's own";
-  EXPECT_FALSE(fs::is_empty(folder_->last().parent_path()));
+  const auto left_in = [](const fs::path& place) {
+    return std::count_if(fs::directory_iterator(place), fs::directory_iterator(),
+                         [](const auto& entry) { return AtomicFile::is_temporary(entry.path()); });
+  };
+  const fs::path places[] = {folder_->path(), folder_->last().parent_path(), folder_->state().parent_path()};
+  for (const fs::path& place : places) EXPECT_EQ(left_in(place), 1) << place;
   const RunLock lock(*folder_);
-  EXPECT_TRUE(fs::is_empty(folder_->last().parent_path()));
+  for (const fs::path& place : places) EXPECT_EQ(left_in(place), 0) << place;
   EXPECT_TRUE(fs::exists(folder_->path() / "notes.tmp"));
 }
 

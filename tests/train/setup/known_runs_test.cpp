@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/cache_folder.h"
 #include "tests/train/small_run.h"
 
 namespace brightnet::testing {
@@ -41,6 +42,25 @@ TEST_F(ListedRuns, AreThoseThatWereBegunInThisFolder) {
   EXPECT_TRUE(listed_runs("runs/y").empty());
   work_in("another");  // neither has a folder `runs`
   EXPECT_TRUE(listed_runs("runs/x").empty());
+}
+
+TEST_F(ListedRuns, AreTheNewestOfMany) {
+  work_in("one");
+  const auto list = [](const std::string& name) {
+    const RunFolder folder = RunFolder::create(name);
+    for (const fs::path& file : {folder.config(), folder.model()}) write_atomically(file, "name: x\n");
+    list_run("runs/x", folder);
+  };
+  list("far/oldest");
+  const fs::path file = cache_folder() / "runs.txt";
+  std::string text = read_file(file);
+  for (int i = 1; i < 200; ++i) text += "/elsewhere/runs/y\t" + fs::current_path().string() + '\n';
+  write_atomically(file, text);
+  ASSERT_EQ(listed_runs("runs/x").size(), 1u);
+  list("far/newest");
+  ASSERT_EQ(listed_runs("runs/x").size(), 1u);
+  EXPECT_EQ(listed_runs("runs/x")[0].path(), fs::canonical("far/newest"));
+  EXPECT_EQ(read_lines(file).size(), 200u);
 }
 
 }  // namespace

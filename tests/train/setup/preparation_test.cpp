@@ -42,6 +42,20 @@ TEST(Preparation, WarnsOfAValidationSplitOfFewImages) {
   EXPECT_EQ(enough.find(warning), std::string::npos) << enough;
 }
 
+TEST(Preparation, WarnsOfABatchOfMoreImagesThanThereAre) {
+  SmallRun run(12, 10);
+  const auto said_with = [&](const std::string& batch) {
+    run.write_config("train: {precision: fp32, size: 64, batch: " + batch + "}\n");
+    return said_about(run);
+  };
+  const std::string many = said_with("18"), enough = said_with("12");
+  EXPECT_NE(
+      many.find("train.batch is 18 and there are 12 training images: each step sees every image 1.5 times"),
+      std::string::npos)
+      << many;
+  EXPECT_EQ(enough.find("each step sees"), std::string::npos) << enough;
+}
+
 // The .cfg has burn_in=100, max_batches = 2000 and steps=1600,1800.
 TEST(Preparation, WarnsOfAScheduleMadeForAMuchLongerRun) {
   const SmallRun run;

@@ -131,5 +131,20 @@ TEST_F(ResumedRun, ChangesNothingThatItsWeightsAndScoresDependOn) {
   EXPECT_NE(refusal("train.minutes=3").find("cannot be given a time limit"), std::string::npos);
 }
 
+// A run that ended before its first save begins again.
+TEST_F(ResumedRun, BeginsAgainWithAllThatItsWeightsNeed) {
+  const std::filesystem::path weights = run_.folder() / "others.weights", cfg = run_.folder() / "others.cfg";
+  for (const auto& file : {weights, cfg}) write_atomically(file, "x");
+  TrainOptions train;
+  train.weights = weights.string();
+  train.weights_cfg = cfg.string();
+  train.weights_partial = true;
+  write_start(RunFolder::open(request_.resume), train);
+  const TrainOptions again = config_of_begun_run(request_).train;
+  EXPECT_EQ(again.weights, train.weights);
+  EXPECT_EQ(again.weights_cfg, train.weights_cfg);
+  EXPECT_TRUE(again.weights_partial);
+}
+
 }  // namespace
 }  // namespace brightnet::testing
