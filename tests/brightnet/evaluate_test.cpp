@@ -114,19 +114,25 @@ TEST_F(EvaluateOf, WarnsOfWeightsOfTilesOnWholePictures) {
 }
 
 TEST_F(EvaluateOf, TakesDataThatLackAClassOfTheWeights) {
-  const int64_t truths = scores({}).truths;
+  weights_ = Weights::open(write_small_weights(run_, {"triangle", "square", "circle"}));
   const Logged logged;
-  const Scores some = scores({.settings = {"data.map.circle=square"}});
-  EXPECT_NE(logged.text().find("1 of the 2 classes that the weights were trained for, not circle"),
+  const Scores found = scores({});  // of circle and square
+  EXPECT_NE(logged.text().find("2 of the 3 classes that the weights were trained for, not triangle"),
             std::string::npos)
       << logged.text();
-  ASSERT_EQ(some.per_class.size(), 2u);
-  EXPECT_EQ(some.per_class[0].name, "circle");
-  EXPECT_EQ(some.per_class[0].truths, 0);
-  EXPECT_EQ(some.per_class[1].truths, truths);
-  EXPECT_EQ(some.truths, truths);
-  EXPECT_EQ(some.AP, some.per_class[1].AP) << "of the class that is there";
-  EXPECT_THROW(scores({.settings = {"data.map.circle=ring"}}), InputError);
+  const Scores listed = scores({.settings = {"data.classes=[circle, square, triangle]"}});
+  EXPECT_GT(listed.truths, 0);
+  EXPECT_EQ(found.truths, listed.truths);
+  EXPECT_EQ(found.detections, listed.detections);
+  EXPECT_EQ(found.AP50, listed.AP50);
+  ASSERT_EQ(found.per_class.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(found.per_class[i].name, weights_.classes()[i]);
+    EXPECT_EQ(found.per_class[i].truths, listed.per_class[i].truths);
+    EXPECT_EQ(found.per_class[i].AP50, listed.per_class[i].AP50);
+  }
+  EXPECT_EQ(found.per_class[0].AP, undefined_score);
+  EXPECT_THROW(scores({.settings = {"data.classes=[ring, square]"}}), InputError);
 }
 
 TEST_F(EvaluateOf, RefusesWhatCannotBeMeant) {
