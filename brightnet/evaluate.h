@@ -52,8 +52,9 @@ struct EvaluationOptions {
 };
 
 /// Evaluates weights on a split of a data set (`data` as in dataset.h), whose classes are matched with those of the weights
-/// by name. Warns (log.h) of weights that were trained on tiles where no data.tiles is set. Throws InputError where they are not the same, or the split is missing, or when `progress` stopped it;
-/// DeviceError when the device cannot be used. Safe from several threads, each with a network of its own.
+/// by name; it may lack some. Warns (log.h) of weights that were trained on tiles where no data.tiles is set. Throws
+/// InputError where it has other classes, or the split is missing, or when `progress` stopped it; DeviceError when the
+/// device cannot be used. Safe from several threads, each with a network of its own.
 BRIGHTNET_PUBLIC Scores evaluate(const Weights& weights, const std::string& data,
                                  const EvaluationOptions& options = {});
 

@@ -312,6 +312,14 @@ fs::path find_path(const std::string& path, const fs::path& folder, bool here_fi
   return {};
 }
 
+bool lies_in(const fs::path& inner, const fs::path& folder) {
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(folder, error);
+  if (error) return false;
+  const fs::path place = fs::weakly_canonical(inner, error);
+  return !error && std::mismatch(whole.begin(), whole.end(), place.begin(), place.end()).first == whole.end();
+}
+
 fs::path find_below(const std::string& path, const std::vector<fs::path>& folders) {
   std::vector<std::string> spellings{path};
   if (path.find('\\') != std::string::npos) {

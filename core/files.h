@@ -103,6 +103,9 @@ std::string at_line(const std::filesystem::path& file, int line);
 std::filesystem::path find_path(const std::string& path, const std::filesystem::path& folder,
                                 bool here_first);
 
+/// Whether a path is this folder or lies in it at any depth, links on the way considered. Neither need exist.
+bool lies_in(const std::filesystem::path& inner, const std::filesystem::path& folder);
+
 /// The first existing FOLDER/path, else that of the first folder; an absolute path stays as it is.
 /// Backslashes (lists written on Windows) are read as slashes where only that finds the file.
 std::filesystem::path find_below(const std::string& path, const std::vector<std::filesystem::path>& folders);

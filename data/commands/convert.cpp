@@ -1,6 +1,5 @@
 #include "data/commands/convert.h"
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -238,14 +237,11 @@ void write_names_of_shards(const std::vector<std::string>& classes, const std::v
 
 void check_outside(const DataOptions& data, const fs::path& folder) {
   std::error_code failed;
-  const fs::path named = (fs::absolute(folder, failed) / "").lexically_normal().parent_path(),
-                 out = fs::weakly_canonical(named, failed);
+  const fs::path out = (fs::absolute(folder, failed) / "").lexically_normal().parent_path();
   for (const Split split : given_splits(data)) {
     for (const std::string& place : listed_places(data.place(split))) {
       const fs::path images = real_path(find_below(place, {data.root}));
-      const bool inside =
-          std::mismatch(images.begin(), images.end(), out.begin(), out.end()).first == images.end();
-      if (!fs::is_directory(images, failed) || !inside) continue;
+      if (!fs::is_directory(images, failed) || !lies_in(out, images)) continue;
       const fs::path beside = images.parent_path() / out.filename();
       throw InputError(
           fmt::format("this lies in {}, a folder of the data set, which would have its images twice then",

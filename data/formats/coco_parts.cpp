@@ -82,8 +82,8 @@ void write_coco_parts(const DataOptions& options, const std::vector<DataPart>& p
     ParsedJson document = read_coco(file);
     std::unordered_map<int64_t, ParsedJson*> images;
     std::unordered_map<std::string, int64_t> first_of_file;
-    std::unordered_map<int64_t, int64_t>
-        read_as;  // an image may have several entries: it is read as the first
+    // An image may have several entries: it is read as the first.
+    std::unordered_map<int64_t, int64_t> read_as;
     for (ParsedJson& image : document["images"]) {
       const int64_t id = json_integer(image, "id").value_or(0);
       images[id] = &image;

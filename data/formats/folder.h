@@ -15,8 +15,7 @@ struct FolderFiles {
 
 /// The files of a folder and its subfolders. Links to folders are followed, except to folders above; each
 /// real folder is visited once, by its own name if it is below `folder`, and a link to an image that is listed anyway is left
-/// out, so that no file is listed twice. What
-/// is_output_folder() is left out, but for `folder` itself.
+/// out, so that no file is listed twice. What is_output_folder() is left out, but for `folder` itself.
 /// Throws InputError when a folder cannot be read.
 FolderFiles files_below(const std::filesystem::path& folder);
 

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/output_files.h"
 #include "data/formats/yolo.h"
-#include "detect/outputs/written_files.h"
 
 namespace brightnet {
 namespace {

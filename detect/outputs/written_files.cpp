@@ -41,14 +41,6 @@ bool lies_inside(const fs::path& folder, const fs::path& name) {
 
 }  // namespace
 
-bool lies_in(const fs::path& inner, const fs::path& outer) {
-  std::error_code error;
-  const fs::path whole = fs::weakly_canonical(outer, error);
-  if (error) return false;
-  const fs::path place = fs::weakly_canonical(inner, error);
-  return !error && std::mismatch(whole.begin(), whole.end(), place.begin(), place.end()).first == whole.end();
-}
-
 WrittenFiles::WrittenFiles(fs::path folder, std::string option, std::string command)
     : folder_(std::move(folder)),
       option_(std::move(option)),

@@ -10,9 +10,6 @@
 
 namespace brightnet {
 
-/// Whether a folder is this other one or lies in it at any depth, links on the way considered.
-bool lies_in(const std::filesystem::path& inner, const std::filesystem::path& outer);
-
 /// A folder's list of the files that a command wrote there, kept in the folder (".brightnet-detect"; a line
 /// "hash name" a file) so that the same command can be given again.
 class WrittenFiles {
