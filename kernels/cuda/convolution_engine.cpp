@@ -5,6 +5,8 @@
 #include <future>
 #include <vector>
 
+#include <cudnn_frontend.h>
+
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/processors.h"
@@ -197,9 +199,8 @@ void ConvolutionEngines::execute(const ConvolutionEngine& engine, const Pointers
                                  EngineWorkspace workspace, cudaStream_t stream) {
   open(stream);
   if (timing_.passes + timing_.untimed > 0 && is_capturing(stream)) report_timing(0);
-  auto status = try_execute(engine, pointers, workspace, stream);
-  if (status.is_bad()) {
-    throw DeviceError("cuDNN failed in a convolution's " + engine.name + ": " + status.get_message(), "",
+  if (const auto problem = try_execute(engine, pointers, workspace, stream)) {
+    throw DeviceError("cuDNN failed in a convolution's " + engine.name + ": " + *problem, "",
                       "`brightnet doctor` tries convolutions in each precision");
   }
 }
@@ -220,12 +221,16 @@ void ConvolutionEngines::report_timing(double least_seconds) {
   timing_ = {};
 }
 
-fe::error_t ConvolutionEngines::try_execute(const ConvolutionEngine& engine, const Pointers& pointers,
-                                            EngineWorkspace workspace, cudaStream_t stream) const {
+/// Runs an engine as a step does; cuDNN's reason when it does not run.
+std::optional<std::string> ConvolutionEngines::try_execute(const ConvolutionEngine& engine,
+                                                           const Pointers& pointers,
+                                                           EngineWorkspace workspace,
+                                                           cudaStream_t stream) const {
   Pointers own = pointers;  // the frontend adds to it
   auto status = engine.variant.graph->execute_plan_at_index(handle_, own, workspace.data, engine.index);
-  if (status.is_good() && engine.variant.epilogue) engine.variant.epilogue(pointers, workspace.data, stream);
-  return status;
+  if (status.is_bad()) return status.get_message();
+  if (engine.variant.epilogue) engine.variant.epilogue(pointers, workspace.data, stream);
+  return std::nullopt;
 }
 
 /// Asks the heuristics for the engines of a graph, best first; a reason when there are none.
@@ -288,7 +293,7 @@ InPlace ConvolutionEngines::accumulates(const ConvolutionEngine& engine, const T
   const auto product = [&] {
     return std::any_of(trial.engines.begin(), trial.engines.end(), [&](const ConvolutionEngine& other) {
       return !other.variant.accumulates && other.variant.graph->build_plan_at_index(other.index).is_good() &&
-             try_execute(other, trial.pointers, trial.workspace, trial.stream).is_good();
+             !try_execute(other, trial.pointers, trial.workspace, trial.stream);
     });
   };
   const Tensor part{trial.pointers.at(x_slot), *engine.variant.accumulates, trial.pass.type};
@@ -299,7 +304,7 @@ InPlace ConvolutionEngines::accumulates(const ConvolutionEngine& engine, const T
 bool ConvolutionEngines::try_run(const ConvolutionEngine& engine, const Trial& trial) const {
   Pointers pointers = trial.pointers;
   if (engine.variant.accumulates) pointers[addend_slot] = pointers.at(x_slot);
-  if (try_execute(engine, pointers, trial.workspace, trial.stream).is_bad()) return false;
+  if (try_execute(engine, pointers, trial.workspace, trial.stream)) return false;
   if (engine.variant.elsewhere) engine.variant.elsewhere(pointers, trial.workspace.data, trial.stream);
   return true;
 }

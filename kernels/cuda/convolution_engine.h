@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,8 +60,8 @@ class ConvolutionEngines {
 
  private:
   void open(cudaStream_t stream);
-  cudnn_frontend::error_t try_execute(const ConvolutionEngine& engine, const Pointers& pointers,
-                                      EngineWorkspace workspace, cudaStream_t stream) const;
+  std::optional<std::string> try_execute(const ConvolutionEngine& engine, const Pointers& pointers,
+                                         EngineWorkspace workspace, cudaStream_t stream) const;
   std::string plan_engines(const ConvolutionVariant& variant, DType type, size_t workspace_bytes,
                            cudnnHandle_t handle) const;
   std::string remembered(const Pass& pass) const;

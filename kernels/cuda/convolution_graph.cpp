@@ -3,10 +3,16 @@
 #include <algorithm>
 #include <set>
 
+#include <cudnn_frontend.h>
+
 #include "kernels/cuda/convolution_kernels.h"
 #include "kernels/cuda/convolution_workspace.h"
 
 namespace brightnet::cuda {
+
+const std::vector<cudnn_frontend::HeurMode_t> engine_lists = {
+    cudnn_frontend::HeurMode_t::A, cudnn_frontend::HeurMode_t::B, cudnn_frontend::HeurMode_t::FALLBACK};
+
 namespace {
 
 namespace fe = cudnn_frontend;

@@ -10,10 +10,19 @@
 #include <unordered_map>
 #include <vector>
 
-#include <cudnn_frontend.h>
+#include <cudnn.h>
 
 #include "kernels/convolution.h"
 #include "kernels/cuda/runtime.h"
+
+// The frontend's header takes fifteen seconds to compile: only those that make or ask graphs include it.
+namespace cudnn_frontend {
+enum class HeurMode_t;
+class DeviceProperties;
+namespace graph {
+class Graph;
+}
+}  // namespace cudnn_frontend
 
 namespace brightnet::cuda {
 
@@ -65,8 +74,7 @@ ConvolutionVariants backward_weights_variants(const ConvolutionSpec& spec);
 
 /// cuDNN's lists of engines for a graph, in the order in which they are timed. B has more than A for fp32 on compute
 /// capability 10.0, where A leaves a pass of yolov4 with three.
-inline const std::vector<cudnn_frontend::HeurMode_t> engine_lists = {
-    cudnn_frontend::HeurMode_t::A, cudnn_frontend::HeurMode_t::B, cudnn_frontend::HeurMode_t::FALLBACK};
+extern const std::vector<cudnn_frontend::HeurMode_t> engine_lists;
 
 /// The limits that an engine must keep.
 struct EngineLimits {

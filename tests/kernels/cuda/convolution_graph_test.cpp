@@ -11,6 +11,7 @@
 #include <future>
 #include <set>
 
+#include <cudnn_frontend.h>
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/convolution_workspace.h"
