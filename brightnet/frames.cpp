@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
 #include "brightnet/pixels.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "data/drawing/draw.h"
+#include "data/image/codecs.h"
 #include "detect/sources/source.h"
 #include "formats/weights.h"
 
@@ -119,7 +119,7 @@ std::vector<uint8_t> encode_png(const Image& image) {
   cv::Mat bgr;
   cv::cvtColor(copy_of(image), bgr, cv::COLOR_RGB2BGR);
   std::vector<uint8_t> bytes;
-  BRIGHTNET_CHECK(cv::imencode(".png", bgr, bytes), "OpenCV encoded no PNG");
+  BRIGHTNET_CHECK(encode_image(".png", bgr, bytes), "OpenCV encoded no PNG");
   return bytes;
 }
 

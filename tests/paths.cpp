@@ -22,6 +22,14 @@ std::filesystem::path unseen_window() {
   return BRIGHTNET_UNSEEN_WINDOW;
 }
 
+bool has_linked_codecs() {
+#ifdef BRIGHTNET_LINKED_CODECS
+  return true;
+#else
+  return false;
+#endif
+}
+
 std::string python() {
   const char* named = std::getenv("BRIGHTNET_PYTHON");
   return named && *named ? named : BRIGHTNET_TEST_PYTHON;

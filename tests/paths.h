@@ -11,6 +11,7 @@ std::filesystem::path source_dir();     ///< the project's root; $BRIGHTNET_SOUR
 std::filesystem::path program();        ///< the built `brightnet`
 std::filesystem::path rank_program();   ///< what tests/distributed starts as ranks
 std::filesystem::path unseen_window();  ///< what tests/end_to_end loads in place of OpenCV's windows
+bool has_linked_codecs();               ///< whether the program loads OpenCV's codecs when it starts
 std::string python();  ///< the one in .deps, if there is one; $BRIGHTNET_PYTHON names another
 
 }  // namespace brightnet::testing

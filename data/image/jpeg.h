@@ -1,10 +1,11 @@
-// JPEG decoding through libjpeg. OpenCV decodes a truncated or damaged JPEG to grey bars, prints a warning
+// JPEG through libjpeg. OpenCV decodes a truncated or damaged JPEG to grey bars, prints a warning
 // and returns success; this reports it to the caller. It also avoids OpenCV's conversion to BGR and back.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <opencv2/core.hpp>
 
@@ -37,5 +38,9 @@ JpegResult decode_jpeg(std::span<const uint8_t> bytes, int denominator, cv::Rect
 
 /// Whether all of the file's data can be read, which takes about half the time of decoding it: nothing is transformed.
 bool jpeg_is_whole(std::span<const uint8_t> bytes);
+
+/// Encodes 8-bit RGB at a quality of 0 to 100, to the bytes that OpenCV writes. Throws InputError for more than 65,500 pixels on
+/// a side, which JPEG does not have.
+std::vector<uint8_t> encode_jpeg(const cv::Mat& rgb, int quality);
 
 }  // namespace brightnet

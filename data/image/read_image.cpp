@@ -10,6 +10,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "core/text.h"
+#include "data/image/codecs.h"
 #include "data/image/grey.h"
 #include "data/image/header.h"
 #include "data/image/jpeg.h"
@@ -206,7 +207,7 @@ cv::Mat read_by_opencv(const std::vector<uint8_t>& bytes, int channels, const fs
   cv::Mat image;
   if (!too_short_for_opencv(format, bytes)) {
     try {
-      image = cv::imdecode(bytes, cv::IMREAD_UNCHANGED);
+      image = decode_image(bytes, cv::IMREAD_UNCHANGED);
     } catch (const cv::Exception& problem) {
       if (problem.code == cv::Error::StsNoMem) throw;  // says nothing about the file
       image.release();                                 // for example, a size that OpenCV rejects

@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "data/image/codecs.h"
 #include "data/image/stored_file.h"
 #include "data/loader/loader.h"
 
@@ -39,7 +40,7 @@ Rate measure_decode(const std::vector<std::vector<uint8_t>>& files, double secon
   size_t at = 0;
   return measure(seconds, [&] {
     const cv::Mat image =
-        cv::imdecode(files[at++ % files.size()], cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION);
+        decode_image(files[at++ % files.size()], cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION);
     return image.empty() ? 0 : 1;
   });
 }

@@ -7,12 +7,12 @@
 #include <sstream>
 
 #include <fcntl.h>
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <unistd.h>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/image/jpeg.h"
 
 namespace brightnet {
 namespace {
@@ -69,20 +69,23 @@ std::string label_text(const SynthImage& image) {
   return text.str();
 }
 
+void write_whole(const fs::path& file, const std::string& contents) {
+  std::ofstream out(file, std::ios::binary);
+  out << contents;
+  out.close();
+  if (!out)
+    throw InputError("this file cannot be written", file.string(),
+                     "Check that you may write there and that the disk is not full.");
+}
+
 void write_sample(const SynthImage& image, const fs::path& folder, const std::string& split, int index) {
   char name[16];
   std::snprintf(name, sizeof name, "%06d", index);
   const fs::path picture = folder / "images" / split / (std::string(name) + ".jpg");
   const fs::path labels = folder / "labels" / split / (std::string(name) + ".txt");
-  cv::Mat bgr;
-  cv::cvtColor(image.pixels, bgr, cv::COLOR_RGB2BGR);
-  std::ofstream out(labels, std::ios::binary);
-  out << label_text(image);
-  out.close();
-  const std::string remedy = "Check that you may write there and that the disk is not full.";
-  if (!out) throw InputError("this file cannot be written", labels.string(), remedy);
-  if (!cv::imwrite(picture.string(), bgr, {cv::IMWRITE_JPEG_QUALITY, 92}))
-    throw InputError("this file cannot be written", picture.string(), remedy);
+  write_whole(labels, label_text(image));
+  const std::vector<uint8_t> jpeg = encode_jpeg(image.pixels, 92);
+  write_whole(picture, {jpeg.begin(), jpeg.end()});
 }
 
 void write_split(const SynthOptions& options, Split split, int count, const fs::path& folder) {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include <fmt/format.h>
 #include <opencv2/imgproc.hpp>
-#include <opencv2/videoio.hpp>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "data/drawing/draw.h"
 #include "data/drawing/typeface.h"
+#include "data/image/codecs.h"
 #include "detect/outputs/output.h"
 #include "detect/outputs/written_files.h"
 
@@ -81,7 +82,7 @@ class PictureOutput : public DetectionOutput {
   }
 
   void finish() override {
-    video_.release();  // writes the index at the file's end
+    video_.reset();  // writes the index at the file's end
     if (clip_) files_.note(video_name_);
     clip_.reset();
   }
@@ -99,13 +100,11 @@ class PictureOutput : public DetectionOutput {
   /// MPEG-4, which every player knows; Motion JPEG where OpenCV was built without an encoder for it.
   void open_video(cv::Size size) {
     size_ = size;
+    video_ = make_video_writer();
     fs::path file = begin_video(video_ending);
-    if (video_.open(file.string(), cv::VideoWriter::fourcc('m', 'p', '4', 'v'), clip_->frames_per_second,
-                    size))
-      return;
+    if (video_->open(file.string(), codec_code("mp4v"), clip_->frames_per_second, size)) return;
     file = begin_video(".avi");
-    if (video_.open(file.string(), cv::CAP_OPENCV_MJPEG, cv::VideoWriter::fourcc('M', 'J', 'P', 'G'),
-                    clip_->frames_per_second, size)) {
+    if (video_->open(file.string(), codec_code("MJPG"), clip_->frames_per_second, size)) {
       log::warn("OpenCV cannot write MPEG-4 here; {} is Motion JPEG.", file.string());
       return;
     }
@@ -123,7 +122,7 @@ class PictureOutput : public DetectionOutput {
     // A stream may change its size; a file cannot.
     if (picture.size() != size_) cv::resize(picture, picture, size_, 0, 0, cv::INTER_AREA);
     cv::cvtColor(picture, picture, cv::COLOR_RGB2BGR);
-    video_.write(picture);
+    video_->write(picture);
   }
 
   WrittenFiles files_;
@@ -131,7 +130,7 @@ class PictureOutput : public DetectionOutput {
   BoxStyle style_;
   std::shared_ptr<const Clip> clip_;
   std::string video_name_;
-  cv::VideoWriter video_;
+  std::unique_ptr<cv::VideoWriter> video_;
   cv::Size size_;
 };
 

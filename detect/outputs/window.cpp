@@ -2,35 +2,18 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 
-#include <link.h>
 #include <opencv2/core/types_c.h>
 #include <opencv2/imgproc.hpp>
 
 #include "core/error.h"
-#include "core/shared_library.h"
+#include "data/image/codecs.h"
 
 namespace brightnet {
 namespace {
 
 constexpr const char* remedy = "Leave --show out: images and videos with boxes are written to --out.";
-
-/// The library that belongs to the OpenCV in use, "libopencv_highgui.so.406", and lies beside it where it is installed.
-std::filesystem::path window_library() {
-  std::filesystem::path core;
-  const auto look = [](dl_phdr_info* library, size_t, void* found) {
-    const std::filesystem::path file = library->dlpi_name;
-    if (!file.filename().string().starts_with("libopencv_core.so")) return 0;
-    *static_cast<std::filesystem::path*>(found) = file;
-    return 1;
-  };
-  ::dl_iterate_phdr(look, &core);
-  if (core.empty()) return "libopencv_highgui.so";
-  return core.replace_filename("libopencv_highgui" +
-                               core.filename().string().substr(std::string("libopencv_core").size()));
-}
 
 bool is_set(const char* variable) {
   const char* value = std::getenv(variable);
@@ -52,8 +35,7 @@ Window::Window() {
   if (!is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY"))
     throw InputError("there is no display to show pictures on: neither $DISPLAY nor $WAYLAND_DISPLAY is set",
                      "--show", remedy);
-  const std::filesystem::path file = window_library();
-  const SharedLibrary library(file.filename().string(), {file.parent_path().string()});
+  const SharedLibrary library = opencv_library("highgui");
   show_image_ = library.function<void(const char*, const void*)>("cvShowImage");
   wait_key_ = library.function<int(int)>("cvWaitKey");
   if (!show_image_ || !wait_key_) {

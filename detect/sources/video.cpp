@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "data/image/codecs.h"
 
 namespace brightnet {
 namespace {
@@ -38,12 +39,15 @@ class NoAddressInLogs {
   static inline cv::utils::logging::LogLevel before_ = silent;
 };
 
-cv::VideoCapture opened(const std::string& what) {
+/// Nothing where it does not open.
+template <typename What>
+std::unique_ptr<cv::VideoCapture> opened(const What& what) {
+  std::unique_ptr<cv::VideoCapture> capture = make_video_capture();
   try {
-    return cv::VideoCapture(what, cv::CAP_ANY);
-  } catch (const cv::Exception&) {  // a backend's complaint: not opened
-    return {};
+    if (capture->open(what, cv::CAP_ANY)) return capture;
+  } catch (const cv::Exception&) {  // a backend's complaint
   }
+  return nullptr;
 }
 
 /// Whether "cam:554" ends in a port, or "admin:12" in digits that begin a password.
@@ -73,9 +77,9 @@ std::string without_credentials(const std::string& address) {
   return at == std::string::npos ? address : address.substr(0, begin) + rest.substr(at + 1);
 }
 
-VideoCapture::VideoCapture(cv::VideoCapture capture, const SourceOptions& options)
+VideoCapture::VideoCapture(std::unique_ptr<cv::VideoCapture> capture, const SourceOptions& options)
     : capture_(std::move(capture)), options_(options) {
-  const double frames = capture_.get(cv::CAP_PROP_FRAME_COUNT);
+  const double frames = capture_->get(cv::CAP_PROP_FRAME_COUNT);
   promised_ = frames >= 1 && frames < 1e9 ? static_cast<int64_t>(frames) : -1;
 }
 
@@ -83,8 +87,8 @@ VideoCapture VideoCapture::of_file(const fs::path& file, const SourceOptions& op
   // OpenCV takes what is no file for a pipeline of GStreamer's, which may write files, and a list may name anything.
   std::error_code failed;
   const bool is_file = fs::is_regular_file(file, failed);
-  cv::VideoCapture capture = is_file ? opened(fs::absolute(file).string()) : cv::VideoCapture();
-  if (!capture.isOpened()) {
+  std::unique_ptr<cv::VideoCapture> capture = is_file ? opened(fs::absolute(file).string()) : nullptr;
+  if (!capture) {
     throw InputError(
         "this video cannot be opened", file.string(),
         "Check that it plays (`ffprobe FILE`); damaged files and codecs that OpenCV's videoio lacks "
@@ -95,8 +99,8 @@ VideoCapture VideoCapture::of_file(const fs::path& file, const SourceOptions& op
 
 VideoCapture VideoCapture::of_address(const std::string& address, const SourceOptions& options) {
   const NoAddressInLogs quiet;
-  cv::VideoCapture capture = opened(address);
-  if (!capture.isOpened()) {
+  std::unique_ptr<cv::VideoCapture> capture = opened(address);
+  if (!capture) {
     throw InputError("this stream cannot be opened", without_credentials(address),
                      "Check the address, and that the machine that sends it answers (`ffprobe ADDRESS`).");
   }
@@ -114,12 +118,8 @@ VideoCapture VideoCapture::of_camera(int device, const SourceOptions& options) {
             std::to_string(device));
   }
 #endif
-  cv::VideoCapture capture;
-  try {
-    capture.open(device, cv::CAP_ANY);
-  } catch (const cv::Exception&) {  // as above
-  }
-  if (!capture.isOpened()) {
+  std::unique_ptr<cv::VideoCapture> capture = opened(device);
+  if (!capture) {
     throw InputError(
         fmt::format("camera {} cannot be used", device), node,
         "Check that no other program has it and that you may read it (the group `video`, as a rule).");
@@ -135,7 +135,7 @@ int64_t VideoCapture::count() const {
 
 double VideoCapture::frames_per_second() const {
   constexpr double usual = 25;
-  const double rate = capture_.get(cv::CAP_PROP_FPS);
+  const double rate = capture_->get(cv::CAP_PROP_FPS);
   return (rate > 0 && rate <= 1000 ? rate : usual) / options_.every;
 }
 
@@ -143,7 +143,7 @@ std::optional<int64_t> VideoCapture::read(cv::Mat& bgr) {
   if (options_.frames > 0 && given_ == options_.frames) return std::nullopt;
   try {
     for (int skipped = 0; given_ > 0 && skipped + 1 < options_.every; ++skipped) {
-      if (!capture_.grab()) {
+      if (!capture_->grab()) {
         broke_off_ = true;
         return std::nullopt;
       }
@@ -151,7 +151,7 @@ std::optional<int64_t> VideoCapture::read(cv::Mat& bgr) {
     }
     // A backend may reuse the memory of its frames.
     cv::Mat lent;
-    if (!capture_.read(lent) || lent.empty()) {
+    if (!capture_->read(lent) || lent.empty()) {
       broke_off_ = true;
       return std::nullopt;
     }

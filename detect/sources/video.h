@@ -1,6 +1,7 @@
 // Frames of videos, cameras and streams, through OpenCV's videoio.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include <opencv2/videoio.hpp>
@@ -34,9 +35,9 @@ class VideoCapture {
   std::string unannounced_end() const;
 
  private:
-  VideoCapture(cv::VideoCapture capture, const SourceOptions& options);
+  VideoCapture(std::unique_ptr<cv::VideoCapture> capture, const SourceOptions& options);
 
-  cv::VideoCapture capture_;
+  std::unique_ptr<cv::VideoCapture> capture_;
   SourceOptions options_;
   int64_t promised_;   // frames of the video by its own word; −1: none
   int64_t at_ = 0;     // the number of the next frame

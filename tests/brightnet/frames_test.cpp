@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
-#include <opencv2/videoio.hpp>
 
 #include "brightnet/error.h"
 #include "core/files.h"
+#include "data/image/codecs.h"
 #include "tests/logged.h"
 #include "tests/train/small_weights.h"
 
@@ -59,9 +59,10 @@ TEST_F(FramesOf, PicturesOutliveTheirSource) {
 
 TEST_F(FramesOf, AVideoHasItsFramesAsRgbWithTheirNumbers) {
   const fs::path file = run_.folder() / "red.avi";
-  cv::VideoWriter writer(file.string(), cv::VideoWriter::fourcc('M', 'J', 'P', 'G'), 10, {64, 48});
-  for (int i = 0; i < 6; ++i) writer.write(cv::Mat(48, 64, CV_8UC3, cv::Scalar(0, 0, 200)));
-  writer.release();
+  const auto writer = make_video_writer();
+  ASSERT_TRUE(writer->open(file.string(), codec_code("MJPG"), 10, {64, 48}));
+  for (int i = 0; i < 6; ++i) writer->write(cv::Mat(48, 64, CV_8UC3, cv::Scalar(0, 0, 200)));
+  writer->release();
   EXPECT_FALSE(Frames(weights_, file.string()).is_image());
   const std::vector<Picture> every_other = all(file, {.every = 2});
   ASSERT_EQ(every_other.size(), 3u);

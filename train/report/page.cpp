@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
 #include "core/error.h"
+#include "data/image/jpeg.h"
 #include "train/report/page_parts.h"
 
 namespace brightnet {
@@ -59,7 +59,7 @@ Json json_of(const PlotPanel& panel) {
           {"curves", curves}};
 }
 
-std::string base64(const std::vector<uchar>& bytes) {
+std::string base64(const std::vector<uint8_t>& bytes) {
   static constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
   text.reserve((bytes.size() + 2) / 3 * 4);
@@ -72,15 +72,12 @@ std::string base64(const std::vector<uchar>& bytes) {
   return text;
 }
 
-std::vector<uchar> small_jpeg(const cv::Mat& rgb) {
-  cv::Mat bgr;
-  cv::cvtColor(rgb, bgr, cv::COLOR_RGB2BGR);
-  std::vector<uchar> bytes;
+std::vector<uint8_t> small_jpeg(const cv::Mat& rgb) {
+  cv::Mat small = rgb;
   for (int quality = 85;; quality = std::max(60, quality - 10)) {
-    BRIGHTNET_CHECK(cv::imencode(".jpg", bgr, bytes, {cv::IMWRITE_JPEG_QUALITY, quality}),
-                    "no JPEG was encoded");
-    if (bytes.size() <= Page::picture_bytes || bgr.cols < 64) return bytes;
-    if (quality == 60) cv::resize(bgr, bgr, {}, 0.8, 0.8, cv::INTER_AREA);
+    std::vector<uint8_t> bytes = encode_jpeg(small, quality);
+    if (bytes.size() <= Page::picture_bytes || small.cols < 64) return bytes;
+    if (quality == 60) cv::resize(small, small, {}, 0.8, 0.8, cv::INTER_AREA);
   }
 }
 

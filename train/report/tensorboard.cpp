@@ -12,12 +12,12 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <unistd.h>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/image/jpeg.h"
 
 namespace brightnet {
 namespace {
@@ -138,17 +138,14 @@ void TensorBoardWriter::text(const std::string& tag, const std::string& markdown
 size_t TensorBoardWriter::image(const std::string& tag, const cv::Mat& rgb, int64_t step) {
   BRIGHTNET_CHECK(rgb.type() == CV_8UC3 && !rgb.empty(), "an event file takes 8-bit RGB images");
   if (failing_) return 0;  // it would be kept in memory
-  cv::Mat bgr;
-  cv::cvtColor(rgb, bgr, cv::COLOR_RGB2BGR);
-  if (const int side = std::max(bgr.rows, bgr.cols); side > picture_side) {
+  cv::Mat shown = rgb;
+  if (const int side = std::max(rgb.rows, rgb.cols); side > picture_side) {
     const double scale = static_cast<double>(picture_side) / side;
-    cv::resize(bgr, bgr, {}, scale, scale, cv::INTER_AREA);
+    cv::resize(rgb, shown, {}, scale, scale, cv::INTER_AREA);
   }
-  std::vector<uchar> jpeg;
-  BRIGHTNET_CHECK(cv::imencode(".jpg", bgr, jpeg, {cv::IMWRITE_JPEG_QUALITY, 85}),
-                  "OpenCV cannot write JPEG");
+  const std::vector<uint8_t> jpeg = encode_jpeg(shown, 85);
   Message picture;
-  picture.integer(image_height, bgr.rows).integer(image_width, bgr.cols).integer(image_colorspace, 3);
+  picture.integer(image_height, shown.rows).integer(image_width, shown.cols).integer(image_colorspace, 3);
   picture.text(image_bytes, std::string(jpeg.begin(), jpeg.end()));
   add_event(summary_of(Message().text(value_tag, tag).text(value_image, picture.bytes())), step);
   return jpeg.size();

@@ -1,14 +1,12 @@
 #include "detect/outputs/output.h"
 
-#include <fstream>
-
 #include <gtest/gtest.h>
 #include <opencv2/imgcodecs.hpp>
-#include <opencv2/videoio.hpp>
 #include <unistd.h>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/image/codecs.h"
 #include "detect/detections_json.h"
 #include "detect/outputs/open_outputs.h"
 #include "tests/logged.h"
@@ -312,18 +310,19 @@ TEST_F(Outputs, PicturesAreDrawnOnACopyAndClipsBecomeVideos) {
   for (int i = 0; i < 3; ++i) output->add(frame(two, i));
   output->finish();
   for (const auto& [name, frames, rate] : {std::tuple("one", 4, 10), {"two", 3, 5}}) {
-    const bool mpeg4 = fs::exists(folder_ / (std::string(name) + ".mp4"));
-    cv::VideoCapture video((folder_ / (std::string(name) + (mpeg4 ? ".mp4" : ".avi"))).string());
+    const fs::path mpeg4 = folder_ / (std::string(name) + ".mp4");
+    const auto video = make_video_capture();
+    video->open(fs::exists(mpeg4) ? mpeg4 : fs::path(mpeg4).replace_extension(".avi"));
     cv::Mat picture;
     int read = 0;
-    for (; video.read(picture); ++read) {
+    for (; video->read(picture); ++read) {
       const auto pixel = picture.at<cv::Vec3b>(90, 150);
       EXPECT_NEAR(pixel[2], 200, 25) << "red stays red";
       EXPECT_NEAR(pixel[0], 10, 25);
     }
     EXPECT_EQ(read, frames) << name;
-    EXPECT_NEAR(video.get(cv::CAP_PROP_FPS), rate, 0.6 * rate) << name;  // by the codec, a frame more or less
-    EXPECT_EQ(video.get(cv::CAP_PROP_FRAME_WIDTH), 200);
+    EXPECT_NEAR(video->get(cv::CAP_PROP_FPS), rate, 0.6 * rate) << name;  // by codec, a frame more or less
+    EXPECT_EQ(video->get(cv::CAP_PROP_FRAME_WIDTH), 200);
   }
 }
 
