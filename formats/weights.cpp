@@ -67,7 +67,7 @@ nlohmann::json quantization_to_json(const Model& model) {
   return all;
 }
 
-Quantization quantization_from_json(const Model& model, const nlohmann::json& all) {
+Quantization quantization_from_json(const Model& model, const nlohmann::json& all, const std::string& file) {
   Quantization quantization(model.layers.size());
   size_t known = 0;
   for (size_t i = 0; i < quantization.size(); ++i) {
@@ -77,7 +77,7 @@ Quantization quantization_from_json(const Model& model, const nlohmann::json& al
     found->get_to(quantization[i]);
   }
   if (known != all.size())
-    throw InputError("its metadata 'quantization' name layers that its model does not have");
+    throw InputError("its metadata 'quantization' name layers that its model does not have", file);
   return quantization;
 }
 
@@ -116,7 +116,7 @@ TrainedModel read_description(const SafetensorsReader& reader) {
   if (reader.metadata().contains("quantization")) {
     try {
       trained.model.quantization =
-          quantization_from_json(trained.model, parse_metadata(reader, "quantization"));
+          quantization_from_json(trained.model, parse_metadata(reader, "quantization"), file);
     } catch (const nlohmann::json::exception&) {
       throw InputError("its metadata 'quantization' are not what brightnet writes there", file);
     }

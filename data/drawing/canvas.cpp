@@ -102,6 +102,8 @@ cv::Mat Canvas::finish() const {
     if (!words.upward)
       draw_text(picture, words.text, words.at * density, words.height * density, words.color, words.bold);
   }
+  if (std::none_of(words_.begin(), words_.end(), [](const Words& words) { return words.upward; }))
+    return picture;
   // Words that read upward are drawn on the canvas rotated clockwise, where they lie flat.
   cv::Mat turned;
   cv::rotate(picture, turned, cv::ROTATE_90_CLOCKWISE);

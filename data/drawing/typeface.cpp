@@ -6,6 +6,8 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fontconfig/fontconfig.h>
@@ -167,7 +169,24 @@ void set_size(const Face& face, double size) {
   if (current != wanted && FT_Set_Char_Size(face.face, 0, wanted, 72, 72) == 0) current = wanted;
 }
 
-Line set_line(std::string_view words, double height, bool bold) {
+/// Plots and pictures repeat their words, and to measure and paint them was a fifth of a report's time: what was made is kept, up
+/// to so many, then begun anew.
+template <typename Key, typename Value>
+class Made {
+ public:
+  template <typename Make>
+  const Value& get(const Key& key, const Make& make) {
+    constexpr size_t most = 4096;
+    if (const auto known = values_.find(key); known != values_.end()) return known->second;
+    if (values_.size() >= most) values_.clear();
+    return values_.emplace(key, make()).first->second;
+  }
+
+ private:
+  std::map<Key, Value> values_;
+};
+
+Line made_line(std::string_view words, double height, bool bold) {
   Typefaces& all = typefaces();
   const Face& first = all.main(bold);
   Line line;
@@ -195,12 +214,42 @@ Line set_line(std::string_view words, double height, bool bold) {
   return line;
 }
 
+const Line& set_line(std::string_view words, double height, bool bold) {
+  static Made<std::tuple<std::string, double, bool>, Line> lines;
+  return lines.get({std::string(words), height, bold}, [&] { return made_line(words, height, bold); });
+}
+
+/// How much a glyph covers each pixel of a rectangle, whose corner is relative to a whole pixel of the baseline.
+struct PaintedGlyph {
+  cv::Point corner;
+  cv::Mat1b cover;
+};
+
+/// `fraction`: of a pixel, in 64ths, by which the glyph begins to the right of a whole one.
+PaintedGlyph made_glyph(const Face& face, FT_UInt index, double size, FT_Pos fraction) {
+  set_size(face, size);
+  FT_GlyphSlot slot = face.face->glyph;
+  if (FT_Load_Glyph(face.face, index, FT_LOAD_NO_BITMAP | FT_LOAD_TARGET_LIGHT) != 0) return {};
+  if (slot->format != FT_GLYPH_FORMAT_OUTLINE) return {};
+  if (face.thicken) FT_Outline_Embolden(&slot->outline, static_cast<FT_Pos>(std::lround(size * 64 / 24)));
+  FT_Outline_Translate(&slot->outline, fraction, 0);
+  if (FT_Render_Glyph(slot, FT_RENDER_MODE_NORMAL) != 0 || !slot->bitmap.buffer) return {};
+  const cv::Mat1b lent(static_cast<int>(slot->bitmap.rows), static_cast<int>(slot->bitmap.width),
+                       slot->bitmap.buffer, static_cast<size_t>(slot->bitmap.pitch));
+  return {{slot->bitmap_left, -slot->bitmap_top}, lent.clone()};
+}
+
+const PaintedGlyph& painted(const Glyph& glyph, double size, FT_Pos fraction) {
+  static Made<std::tuple<const Face*, FT_UInt, double, FT_Pos>, PaintedGlyph> glyphs;
+  return glyphs.get({glyph.face, glyph.index, size, fraction},
+                    [&] { return made_glyph(*glyph.face, glyph.index, size, fraction); });
+}
+
 /// Mixes the colour into the pixels, as much as the glyph covers each.
-void blend(cv::Mat& rgb, const FT_Bitmap& bitmap, cv::Point corner, const cv::Scalar& color) {
-  const cv::Rect place(corner.x, corner.y, static_cast<int>(bitmap.width), static_cast<int>(bitmap.rows));
-  const cv::Rect inside = place & cv::Rect(0, 0, rgb.cols, rgb.rows);
+void blend(cv::Mat& rgb, const cv::Mat1b& covers, cv::Point corner, const cv::Scalar& color) {
+  const cv::Rect inside = cv::Rect(corner, covers.size()) & cv::Rect(0, 0, rgb.cols, rgb.rows);
   for (int y = inside.y; y < inside.y + inside.height; ++y) {
-    const uint8_t* cover = bitmap.buffer + static_cast<ptrdiff_t>(y - corner.y) * bitmap.pitch;
+    const uint8_t* cover = covers.ptr(y - corner.y);
     auto* pixels = rgb.ptr<cv::Vec3b>(y);
     for (int x = inside.x; x < inside.x + inside.width; ++x) {
       const double share = cover[x - corner.x] / 255.0;
@@ -243,21 +292,13 @@ double text_width(std::string_view words, double height, bool bold) {
 void draw_text(cv::Mat& rgb, std::string_view words, cv::Point2d left, double height, const cv::Scalar& color,
                bool bold) {
   const std::scoped_lock lock(mutex);
-  const Line line = set_line(words, height, bold);
+  const Line& line = set_line(words, height, bold);
   // The baseline lies on a whole pixel, as the hinted glyphs do.
   const int baseline = static_cast<int>(std::lround(left.y + height / 2));
   for (const Glyph& glyph : line.glyphs) {
-    FT_Face face = glyph.face->face;
-    set_size(*glyph.face, line.size);
-    if (FT_Load_Glyph(face, glyph.index, FT_LOAD_NO_BITMAP | FT_LOAD_TARGET_LIGHT) != 0) continue;
-    if (face->glyph->format != FT_GLYPH_FORMAT_OUTLINE) continue;
     const double x = left.x + glyph.x, whole = std::floor(x);
-    if (glyph.face->thicken)
-      FT_Outline_Embolden(&face->glyph->outline, static_cast<FT_Pos>(std::lround(line.size * 64 / 24)));
-    FT_Outline_Translate(&face->glyph->outline, static_cast<FT_Pos>(std::lround((x - whole) * 64)), 0);
-    if (FT_Render_Glyph(face->glyph, FT_RENDER_MODE_NORMAL) != 0) continue;
-    blend(rgb, face->glyph->bitmap,
-          {static_cast<int>(whole) + face->glyph->bitmap_left, baseline - face->glyph->bitmap_top}, color);
+    const PaintedGlyph& shape = painted(glyph, line.size, static_cast<FT_Pos>(std::lround((x - whole) * 64)));
+    blend(rgb, shape.cover, shape.corner + cv::Point(static_cast<int>(whole), baseline), color);
   }
 }
 

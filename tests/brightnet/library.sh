@@ -36,7 +36,7 @@ if grep -qE 'brightnet::(Trainer|Network|load_run_config)' exported.txt; then fa
 
 step "programs find it by CMake and by pkg-config"
 cmake -S "$here/programs" -B programs -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_CXX_COMPILER="$compiler" \
-  -DCMAKE_BUILD_TYPE=Release >programs.log 2>&1 && cmake --build programs >>programs.log 2>&1 ||
+  >programs.log 2>&1 && cmake --build programs >>programs.log 2>&1 ||
   { cat programs.log >&2; fail "the programs were not built"; }
 if command -v pkg-config >/dev/null; then
   flags=$(PKG_CONFIG_PATH=$folder/pkgconfig pkg-config --cflags --libs brightnet)

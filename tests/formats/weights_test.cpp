@@ -345,6 +345,12 @@ TEST(Weights, RefuseFilesOfSomethingElseAndSayWhatIsWrong) {
   EXPECT_NE(refusal(metadata).find("there is no resize 'sharp'. Write antialiased or darknet."),
             std::string::npos)
       << refusal(metadata);
+  metadata["input"] = R"({"size": 64, "letterbox": true})";
+  metadata["model"] =
+      "input: {size: 64, channels: 3}\nhead: {anchors: [[8, 8]]}\nlayers:\n  - conv: {filters: auto, size: 1, "
+      "batch_norm: false, activation: linear}\n  - yolo: {mask: [0]}\n";
+  metadata["quantization"] = R"({"nowhere": {}})";
+  expect(metadata, "its metadata 'quantization' name layers that its model does not have");
 }
 
 }  // namespace
