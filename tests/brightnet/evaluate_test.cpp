@@ -1,6 +1,8 @@
 // Scores as the public interface has them.
 #include "brightnet/evaluate.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "brightnet/error.h"
@@ -133,6 +135,23 @@ TEST_F(EvaluateOf, TakesDataThatLackAClassOfTheWeights) {
   }
   EXPECT_EQ(found.per_class[0].AP, undefined_score);
   EXPECT_THROW(scores({.settings = {"data.classes=[ring, square]"}}), InputError);
+}
+
+// The weights themselves are finite, as those of a training that diverged may be.
+TEST_F(EvaluateOf, RefusesWeightsWithWhichNothingFiniteIsComputed) {
+  TrainedModel trained = load_trained_model(file_);
+  for (const ParameterEntry& entry : trained.layout.entries()) {
+    if (entry.kind == ParameterKind::running_variance)
+      std::fill_n(trained.values.begin() + static_cast<long>(entry.offset), entry.count, -1.0f);
+  }
+  save_weights(run_.folder() / "spoiled.safetensors", trained);
+  weights_ = Weights::open(run_.folder() / "spoiled.safetensors");
+  try {
+    scores({});
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("is not finite"), std::string::npos) << error.what();
+  }
 }
 
 TEST_F(EvaluateOf, RefusesWhatCannotBeMeant) {

@@ -6,7 +6,9 @@
 
 #include "data/drawing/canvas.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "tests/train/small_run.h"
+#include "layers/distillation.h"
+#include "tests/train/small_weights.h"
+#include "train/setup/automatic_anchors.h"
 
 namespace brightnet {
 namespace {
@@ -131,6 +133,16 @@ TEST(RateFinder, MarksTheSuggestedRateInItsPlot) {
   };
   EXPECT_TRUE(is_marked(0.02));
   EXPECT_FALSE(is_marked(0.06)) << "where the loss is least";
+}
+
+TEST(RateFinder, ComparesTheLossesOfANetworkWithATeacherToo) {
+  const SmallRun run;
+  const auto teacher = testing::write_small_weights(run);
+  const Preparation prepared = prepare_sweep(request_of(run, {"train.teacher=" + teacher.string()}), "cpu");
+  ASSERT_TRUE(prepared.config.distillation) << "which trains a network of its own";
+  const auto heads = yolo_heads(prepared.config.distillation->student);
+  EXPECT_EQ(heads.size(), 2u);
+  for (const YoloAttributes* yolo : heads) EXPECT_EQ(yolo->head.assignment, AssignmentKind::neighbours);
 }
 
 }  // namespace

@@ -86,8 +86,10 @@ TEST_F(SearchOf, RunsTheConfigurationFirstAndThenItsChildren) {
   for (const auto& value : assignments(setup_.keys, trials[2].values))
     EXPECT_NE(read("words-0002").find("--set=" + value + '\n'), std::string::npos) << value;
   for (const Trial& trial : trials) {
-    EXPECT_EQ(fs::exists(folder_ / fmt::format("out/trials/{:04}/weights", trial.number)), trial.number == 5)
-        << "only the best keeps its weights";
+    for (const char* part : {"weights", "state"})
+      EXPECT_EQ(fs::exists(folder_ / fmt::format("out/trials/{:04}/{}", trial.number, part)),
+                trial.number == 5)
+          << "only the best keeps its weights and state";
     EXPECT_TRUE(fs::exists(folder_ / fmt::format("out/trials/{:04}/metrics.csv", trial.number)));
   }
 }

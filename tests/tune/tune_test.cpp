@@ -2,6 +2,7 @@
 #include "brightnet/tune.h"
 
 #include "core/json.h"
+#include "core/threads.h"
 #include "tests/train/small_run.h"
 
 namespace brightnet::testing {
@@ -11,20 +12,21 @@ namespace fs = std::filesystem;
 
 class SearchValues : public ::testing::Test {
  protected:
-  /// The answer of a search of one trial, whose run is a script that keeps its words and scores AP 0.2 and AP50 0.4.
+  /// The answer of a search of one trial, whose run is a script that keeps its words and the number of its threads, and
+  /// scores AP 0.2 and AP50 0.4.
   Json search(const std::vector<std::string>& settings, SearchOptions options) {
     options.program = run_.folder() / "program";
     options.keys = {"optimizer.rate"};
     options.trials = 1;
     write_atomically(options.program,
-                     "#!/bin/sh\nfor word in \"$@\"; do echo \"$word\"; done > " +
+                     "#!/bin/sh\nfor word in \"$@\" threads=$OMP_NUM_THREADS; do echo \"$word\"; done > " +
                          (run_.folder() / "words").string() +
                          "\nmkdir -p $4\nprintf 'epoch,AP,AP50\\n1,0.2,0.4\\n' > $4/metrics.csv\n");
     fs::permissions(options.program, fs::perms::owner_all);
     const fs::path out = run_.folder() / "out";
     fs::remove_all(out);
     Answer answer;
-    EXPECT_TRUE(search_values({.run = {.config = run_.config().string(), .settings = settings},
+    EXPECT_TRUE(search_values({.run = {.config = run_.config().string(), .data = data_, .settings = settings},
                                .device = "cpu",
                                .folder = out,
                                .found = [&](const Answer& found) { answer = found; }},
@@ -38,7 +40,7 @@ class SearchValues : public ::testing::Test {
   }
 
   SmallRun run_;
-  std::string text_;
+  std::string data_, text_;
 };
 
 TEST_F(SearchValues, JudgesTrialsByTheScoreThatTheConfigurationIsBestBy) {
@@ -54,6 +56,30 @@ TEST_F(SearchValues, GivesEachTrialTheLengthThatItIsToldTo) {
   search({}, {.epochs = 7});
   EXPECT_TRUE(has_word("--set=train.epochs=7"));
   EXPECT_TRUE(has_word("--set=train.minutes=0"));
+}
+
+TEST_F(SearchValues, DividesTheThreadsAmongTrialsSideBySide) {
+  const int before = compute_threads();
+  omp_set_num_threads(6);
+  search({}, {.epochs = 1, .jobs = 2});
+  omp_set_num_threads(before);
+  EXPECT_TRUE(has_word("threads=3")) << read_file(run_.folder() / "words");
+}
+
+// It may be resumed from there.
+TEST_F(SearchValues, NamesEachOfSeveralPlacesOfDataAsItIsFoundFromAnotherFolder) {
+  for (const char* part : {"images", "labels"}) {
+    fs::create_directories(run_.folder() / "mine" / part);
+    fs::copy(run_.folder() / "data" / part / "val", run_.folder() / "mine" / part / "all");
+  }
+  write_atomically(run_.folder() / "mine/classes.txt", std::string("circle\nsquare\n"));
+  data_ = "mine,mine";
+  const fs::path before = fs::current_path();
+  fs::current_path(run_.folder());
+  const std::string mine = fs::absolute("mine").string();
+  search({}, {.epochs = 1});
+  fs::current_path(before);
+  EXPECT_TRUE(has_word(mine + ',' + mine)) << read_file(run_.folder() / "words");
 }
 
 }  // namespace

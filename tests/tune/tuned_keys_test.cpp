@@ -71,6 +71,9 @@ TEST(TunedKeys, HaveTheValuesOfTheConfigurationAndOfItsModelsHead) {
   const SmallRun run;
   std::string model = testing::small_model;
   model.replace(model.find("scale_xy"), 0, "class_weight: 0.7, ");
+  const std::string last = "mask: [2, 3]";
+  model.replace(model.find(last), last.size(),
+                last + ", class_weight: 0.3");  // that of the first head counts
   write_atomically(run.folder() / "model.yaml", model);
   const RunConfig config = run.load({"augment.hue=0.07", "head.box_weight=3.5", "train.batch=8"});
   const auto keys =

@@ -110,5 +110,25 @@ TEST(TrainerReport, HasTheMeansSinceItsLastPointInEveryEpoch) {
   EXPECT_EQ(scalars(training.folder.path(), "step/images_per_s"), (std::vector<float>{4, 2, 1, 0.5}));
 }
 
+TEST(TrainerReport, SaysThatTheTrainingHasEndedOnceItHas) {
+  SmallRun run;
+  const RunConfig config = run.load({"train.epochs=1", "train.average=0"});
+  const auto has_ended = [](const SmallTraining& training) {
+    return read_file(training.folder.file("report.html")).find("training has ended") != std::string::npos;
+  };
+  {
+    SmallTraining training(config, run.folder() / "out");
+    std::stop_source stop;
+    stop.request_stop();
+    ASSERT_EQ(training.make().run(stop.get_token()), TrainingEnd::interrupted);
+    EXPECT_FALSE(has_ended(training));
+  }
+  SmallTraining training(config, run.folder() / "out", true);
+  Trainer trainer = training.make();
+  trainer.resume();
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+  EXPECT_TRUE(has_ended(training));
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -199,5 +199,26 @@ TEST(Trainer, ComparesTrainingImagesWithValidationWhereTheTimeAllows) {
   }
 }
 
+TEST(Trainer, ComparesNoTrainingImagesForLongerThanItsMinutes) {
+  const SmallRun run(30, 20);
+  double clock = 0;
+  const RunConfig config =
+      run.load({"train.epochs=10", "evaluate.every=10", "train.minutes=10000", "train.average=0"});
+  SeenWork seen;
+  seen.before_loss = [&clock] { clock += 20; };
+  seen.before_detection = [&clock] { clock += 1; };
+  SmallTraining training(config, run.folder() / "out", false, std::make_unique<WatchedBackend>(seen));
+  training.now = [&clock] { return clock; };
+  Trainer trainer = training.make();
+  ASSERT_EQ(trainer.run(), TrainingEnd::finished);
+  ASSERT_EQ(trainer.progress().epoch, 10u) << "which take less";
+  const auto is_measured = [&] {
+    return measure_training_images(trainer, *training.setup, training.train).has_value();
+  };
+  EXPECT_TRUE(is_measured());
+  clock += trainer.seconds_left().value() - 2;  // an image takes one
+  EXPECT_FALSE(is_measured());
+}
+
 }  // namespace
 }  // namespace brightnet::testing

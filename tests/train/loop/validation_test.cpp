@@ -297,5 +297,23 @@ TEST(Validation, HasAnInputOfTheNetworkForEachImageOrTile) {
   EXPECT_EQ(evaluated_images(dataset, tiles), 3);
 }
 
+TEST(Validation, OfARunOnTilesLooksAtEachOfThem) {
+  const SmallRun small(12, 3);
+  const RunConfig config = small.load({"evaluate.batch=1", "data.tiles={size: 40, overlap: 0.25}"});
+  const Dataset val = read_dataset(config.data, Split::val);
+  const Model model = load_model(config, 2);
+  const ParameterLayout layout(model);
+  SeenWork seen;
+  size_t detections = 0;
+  seen.before_detection = [&detections] { ++detections; };
+  WatchedBackend backend(seen);
+  TrainingStep step({.config = config, .model = model, .layout = layout, .backend = backend},
+                    initial_parameters(model, layout, 1));
+  Validation validation(config, model, val, Communicator::solo());
+  validation.run(step.averaged_network(config.evaluation_size()));
+  // A picture of 64 pixels has two tiles a side, and is looked at as a whole.
+  EXPECT_EQ(detections, heads * 3 * (2 * 2 + 1));
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -37,8 +37,10 @@ TEST(EpochSummary, HasTheEvaluationsOwnColumns) {
   summary.losses.images = 4;
   summary.losses.assigned = 10;
   summary.losses.box = 5;
+  summary.losses.iou = 8;
   const Row row = row_of(summary, {"bolt", "nut"});
   EXPECT_EQ(row.at("box_loss"), 0.5);
+  EXPECT_EQ(row.at("iou"), 0.8) << "a mean over the assigned predictions";
   EXPECT_EQ(row.at("seconds"), 10);
   EXPECT_EQ(row.at("images_per_s"), 3);
   EXPECT_EQ(row.at("val_box"), 1);

@@ -219,6 +219,23 @@ TEST(Plots, TheBackgroundOfTheConfusionHasAColourOfItsOwn) {
   EXPECT_FALSE(is_brown(2, 2));
 }
 
+// docs/plots.md: the shares of the column of false alarms are of the row's detections.
+TEST(Plots, FalseAlarmsAreAShareOfTheDetectionsOfTheirClass) {
+  std::vector<ScoredBox> boxes{{80, 50, 90, 60, 0, 0.9f}};
+  std::vector<Annotation> truths;
+  for (const float x : {0.0f, 20.0f, 40.0f}) {
+    boxes.push_back({x, 0, x + 10, 10, 0, 0.9f});
+    truths.push_back({x, 0, x + 10, 10, 0, false, false, 100});
+  }
+  DetectionEvaluator evaluator({"a", "b"});
+  evaluator.add(1, boxes, truths);
+  const cv::Mat plot = plot_confusion(evaluator.finish());
+  // One of four; all that are false would be dark, and none white.
+  const cv::Vec3b color = plot.at<cv::Vec3b>(pixel(92 + 10), pixel(144 + 2 * 92 + 8 + 10));
+  EXPECT_GT(color[0], 200);
+  EXPECT_LT(color[2], 200);
+}
+
 TEST(Plots, TheBestPointLiesAtItsRecallAndItsPrecision) {
   Metrics metrics = some_metrics(1);
   metrics.best = {.precision = 0.9, .recall = 0.3, .f1 = 0.45, .score = 0.4};

@@ -150,5 +150,19 @@ TEST(RunPage, OfAnEvaluationHasItsScoresAsHeadlines) {
   EXPECT_EQ(tile(page, "recall at confidence 0.300"), "0.700");
 }
 
+TEST(RunPage, HasTheCurvesOfTheSpeedAndOfTheGradientsNorm) {
+  RunStanding now;
+  now.curves = {{"epoch", "images_per_s", "gradient_norm", "clipped"}, {{1, 10, 3, 0.5}, {2, 12, 2.5, 0.25}}};
+  const Json curves = run_page(some_run(), now, Page("", "")).section("Curves");
+  const auto values = [&](const std::string& title) {
+    for (const Json& panel : curves["panels"]) {
+      if (panel["title"] == title) return panel["curves"][0]["y"];
+    }
+    return Json();
+  };
+  EXPECT_EQ(values("images per second"), Json::parse("[10.0, 12.0]")) << curves.dump();
+  EXPECT_EQ(values("norm of the gradient"), Json::parse("[3.0, 2.5]")) << curves.dump();
+}
+
 }  // namespace
 }  // namespace brightnet

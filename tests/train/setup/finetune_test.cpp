@@ -9,6 +9,7 @@
 #include "formats/darknet/weights.h"
 #include "formats/safetensors.h"
 #include "tests/layers/models.h"
+#include "tests/logged.h"
 #include "tests/train/small_run.h"
 #include "tests/train/small_training.h"
 #include "tests/train/small_weights.h"
@@ -77,6 +78,28 @@ TEST(Finetune, FreshBlocksLearnAtTheFullRateAndUnknownNamesAreRefused) {
   } catch (const InputError& e) {
     EXPECT_NE(std::string(e.what()).find("Did you mean 'predict"), std::string::npos) << e.what();
   }
+}
+
+TEST(Finetune, SaysThatAFrozenLayerWhichTheWeightsLackStaysRandom) {
+  const SmallRun run;
+  TrainOptions train;
+  train.weights = write_small_weights(run).string();
+  std::string yaml = small_model;
+  const std::string fine = "name: fine, filters: 32, size: ";
+  yaml.replace(yaml.find(fine), fine.size() + 1, fine + "1");  // not 3
+  const Model model = model_of(yaml, 2);
+  const ParameterLayout layout(model);
+  const auto said_with_frozen = [&](const std::string& layer) {
+    train.freeze = std::vector<std::string>{layer};
+    train.fresh.clear();
+    std::vector<float> values = initial_parameters(model, layout, 1);
+    const Logged logged;
+    read_pretrained(train, model, {"circle", "square"}, layout, values);
+    return logged.text();
+  };
+  const std::string lacking = said_with_frozen("fine"), loaded = said_with_frozen("conv1");
+  EXPECT_NE(lacking.find("'fine' is frozen and not in " + train.weights), std::string::npos) << lacking;
+  EXPECT_EQ(loaded.find("is frozen"), std::string::npos) << loaded;
 }
 
 /// A network of the small model in training, with these parts frozen and a batch of two.

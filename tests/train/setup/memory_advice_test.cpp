@@ -98,6 +98,22 @@ TEST(MemoryAdvice, SaysWhatWasAskedWhatIsFreeAndWhatWouldFit) {
   }
 }
 
+TEST(MemoryAdvice, WhatItProposesFitsBesideTheOtherRanks) {
+  SmallBackend backend;
+  const Model model = shipped_model("yolov4-tiny", 2);
+  const size_t four = peak_with(tiny_run(), model, backend, 4) + loaded(model) + 1;
+  ASSERT_GT(2 * four, peak_with(tiny_run(), model, backend, 8) + loaded(model)) << "one rank could have 8";
+  backend.free = 2 * four;
+  try {
+    check_memory(tiny_run(), model, backend, 2);
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("--set train.micro_batch=4 ("), std::string::npos) << text;
+    EXPECT_EQ(text.find("--set train.micro_batch=8 ("), std::string::npos) << text;
+  }
+}
+
 TEST(MemoryAdvice, EverythingProposedFitsAndTheNextLargerDoesNot) {
   SmallBackend backend;
   const Model model = shipped_model("yolov4-tiny", 2);

@@ -56,5 +56,21 @@ TEST(RunOutcome, JudgesOnlyAnchorsThatAreGiven) {
   EXPECT_TRUE(EndedRun(small, {"head.anchors=[[8,8],[14,14],[22,22],[32,32]]"}).outcome.anchor_recall);
 }
 
+TEST(RunOutcome, HasHowTheRunEndedAndItsScoresOnTrainingImages) {
+  const SmallRun small;
+  const EndedRun ended(small, {"train.epochs=1"});
+  EXPECT_FALSE(ended.outcome.stopped_early);
+  EXPECT_FALSE(ended.outcome.training_images);
+  RunEnding ending{.stopped_early = true, .training_images = TrainingImages()};
+  ending.training_images->training.AP = 0.75;
+  ending.training_images->validation.AP = 0.25;
+  const RunOutcome outcome =
+      run_outcome(ended.run, RunFolder::at(small.folder() / "out"), ended.outcome.best, ending);
+  EXPECT_TRUE(outcome.stopped_early);
+  ASSERT_TRUE(outcome.training_images);
+  EXPECT_EQ(outcome.training_images->training.AP, 0.75);
+  EXPECT_EQ(outcome.training_images->validation.AP, 0.25);
+}
+
 }  // namespace
 }  // namespace brightnet::testing

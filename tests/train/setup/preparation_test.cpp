@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/threads.h"
 #include "formats/darknet/weights.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/formats/small_cfg.h"
@@ -54,6 +55,18 @@ TEST(Preparation, WarnsOfABatchOfMoreImagesThanThereAre) {
       std::string::npos)
       << many;
   EXPECT_EQ(enough.find("each step sees"), std::string::npos) << enough;
+}
+
+TEST(Preparation, WarnsOfAnInputThatIsFarLargerThanTheImages) {
+  SmallRun run(12, 10);
+  const auto said_with = [&](const std::string& size) {
+    run.write_config("train: {precision: fp32, size: " + size + "}\n");
+    return said_about(run);
+  };
+  const std::string far = said_with("1088"), large = said_with("1024");
+  EXPECT_NE(far.find("has a side of 1088 pixels and the largest training image has 64"), std::string::npos)
+      << far;
+  EXPECT_EQ(large.find("the largest training image"), std::string::npos) << large;
 }
 
 // The .cfg has burn_in=100, max_batches = 2000 and steps=1600,1800.
@@ -129,6 +142,14 @@ TEST(Preparation, RanksHaveOneShuffleBuffer) {
   EXPECT_EQ(compare(), "the same");
   other.config.loader.shuffle_buffer = 16;
   EXPECT_NE(compare().find("configuration"), std::string::npos) << compare();
+}
+
+TEST(Preparation, CountsTheThreadsOfAllRanks) {
+  for (const std::string& threads : on_ranks(3, [](Communicator& ranks) {
+         omp_set_num_threads(2 + ranks.rank());  // of this rank's thread
+         return std::to_string(common_device(ranks, [] { return "cpu"; }).threads);
+       }))
+    EXPECT_EQ(threads, "9") << "2, 3 and 4";
 }
 
 // Machines have different amounts of free memory.
