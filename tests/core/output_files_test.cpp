@@ -41,6 +41,9 @@ TEST_F(OutputFiles, AnInputIsNotReplacedEvenUnderAnotherName) {
   fs::create_symlink(folder_ / "input", folder_ / "other");
   EXPECT_THROW(refuse_to_replace_inputs({folder_ / "other"}, {folder_ / "input"}), InputError);
   EXPECT_NO_THROW(refuse_to_replace_inputs({folder_ / "new"}, {folder_ / "input", ""}));
+  EXPECT_THROW(refuse_to_replace_inputs({folder_ / "new", folder_ / "other"}, {"", folder_ / "input"}),
+               InputError)
+      << "any output, any input";
   EXPECT_THROW(refuse_to_replace(folder_ / "other"), InputError);
   EXPECT_NO_THROW(refuse_to_replace(folder_ / "new"));
 }

@@ -46,6 +46,8 @@ TEST_F(ProcessorQuota, IsReadFromVersion2) {
   EXPECT_FALSE(quota());
   write("sys/fs/cgroup/cpu.max", "150000 100000\n");
   EXPECT_EQ(quota(), 1.5);
+  write("sys/fs/cgroup/cpu.max", "30000 20000\n");
+  EXPECT_EQ(quota(), 1.5) << "in periods of 20 ms";
 }
 
 TEST_F(ProcessorQuota, IsTheLeastOfTheGroupsAbove) {

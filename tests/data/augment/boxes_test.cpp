@@ -159,6 +159,13 @@ TEST(PlaceBoxes, OfTurnedObjectsAreThoseOfTheCornersOrOfTheEllipse) {
   EXPECT_NEAR(ellipse[0].box.x, 0.5, 1e-4);
 }
 
+TEST(PlaceBoxes, OfTurnedObjectsCrowdsAreNotTrainedOnEither) {
+  Annotation crowd = object(40, 45, 60, 55);
+  crowd.crowd = true;
+  for (const WarpedBoxes rule : enum_values<WarpedBoxes>())
+    EXPECT_TRUE(turned(crowd, rule, {0, 0, 100, 100}).empty());
+}
+
 TEST(PlaceBoxes, OfTurnedObjectsEndWhereTheirCornersDo) {
   // The lower right half of the diamond: its extent upwards and to the left is that of the cut.
   const auto truths = turned(object(40, 40, 60, 60), WarpedBoxes::corners, {50, 0, 100, 100});

@@ -1,6 +1,7 @@
 #include "data/commands/anchors.h"
 
 #include <cmath>
+#include <set>
 
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -227,6 +228,18 @@ TEST(Anchors, AreThoseOfTheBestOfTheRuns) {
     many.restarts = 10;
     EXPECT_GE(find_anchors(dataset, many).mean_iou, find_anchors(dataset, one).mean_iou - 1e-3) << seed;
   }
+}
+
+TEST(Anchors, AnotherSeedIsAnotherStart) {
+  const Dataset dataset = clusters({{30, 30}, {60, 20}, {12, 70}}, 40, 0.6f);
+  std::set<std::string> found;
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    AnchorOptions one = options(6, 16384);
+    one.seed = seed;
+    one.restarts = 1;
+    found.insert(find_anchors(dataset, one).list());
+  }
+  EXPECT_GT(found.size(), 1u);
 }
 
 }  // namespace

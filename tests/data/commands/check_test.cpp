@@ -372,5 +372,22 @@ TEST(Check, AnImageOfTooManyPixelsFails) {
   EXPECT_TRUE(contains(report.text(), "Problems found: training would skip the images named above."));
 }
 
+TEST(Check, CopiesAreThoseOfTheImagesThatAreLeft) {
+  const DatasetFolder data;
+  auto broken = DatasetFolder::encoded(".jpg", 100, 80);
+  broken.erase(broken.end() - 400, broken.end() - 2);  // only decoding tells
+  data.bytes("train/a.jpg", broken);
+  for (const auto& [name, number] : {std::pair("b", 1), {"c", 2}, {"d", 1}})
+    data.bytes(fmt::format("train/{}.jpg", name), jpeg_of(picture(static_cast<uint64_t>(number))));
+  for (const char* name : {"a", "b", "c", "d"})
+    data.text(fmt::format("train/{}.txt", name), "0 0.5 0.5 0.2 0.2\n");
+  const CheckReport report = check_dataset(data.options("yolo", "train", {"x"}));
+  ASSERT_EQ(report.splits.at(0).images, 3u);
+  const Json copies = report.json()["splits"][0]["copies"];
+  ASSERT_EQ(copies.size(), 1u) << copies;
+  EXPECT_TRUE(contains(copies[0]["file"].get<std::string>(), "d.jpg"));
+  EXPECT_TRUE(contains(copies[0]["of"].get<std::string>(), "b.jpg"));
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -133,6 +133,10 @@ TEST(Convert, WhatIsWrittenDoesNotLieAmongTheImagesThatAreRead) {
   EXPECT_EQ(refusal(divided, data.root() / "images2"), "");
   data.text("list.txt", "images/a.jpg\n");
   EXPECT_EQ(refusal(data.options("yolo", "list.txt", {}), data.root() / "yolo"), "");
+  data.image("val/b.jpg");
+  const DataOptions two = data.options("yolo", "images", {}, "val");
+  EXPECT_FALSE(refusal(two, data.root() / "val/yolo").empty()) << "among those of validation";
+  EXPECT_EQ(refusal(two, data.root() / "yolo"), "");
 }
 
 TEST(Convert, AFolderWithSomethingInItIsLeftAlone) {

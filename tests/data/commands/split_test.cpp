@@ -388,5 +388,29 @@ TEST(DataSplit, TheNewSplitsAreNoLongerOnesOfAFold) {
   EXPECT_FALSE(report.data.fold);
 }
 
+TEST(DataSplit, TheLargestGroupIsTheFirstOne) {
+  const DatasetFolder data;
+  for (int i = 0; i < 20; ++i) {
+    data.bytes(fmt::format("{}.jpg", i), jpeg_of(picture(i < 2 ? 0 : i < 7 ? 2 : i)));
+    data.text(fmt::format("{}.txt", i), "0 0.5 0.5 0.2 0.2\n");
+  }
+  const SplitReport report =
+      split_dataset(data.options("yolo", ".", {"x"}),
+                    {.folder = data.root() / "out", .ratios = {0.5, 0.5}, .similar = false});
+  ASSERT_EQ(report.groups.size(), 2u);
+  EXPECT_EQ(report.groups[0].size(), 5u);
+  EXPECT_EQ(report.groups[1].size(), 2u);
+  EXPECT_TRUE(contains(report.text(), "the largest has 5: ")) << report.text();
+}
+
+TEST(DataSplit, ASplitWhoseRatioIsZeroIsLeftOut) {
+  const DatasetFolder data;
+  const SplitReport report =
+      split_dataset(write_yolo(data), {.folder = data.root() / "out", .ratios = {0.75, 0.25, 0}});
+  ASSERT_EQ(report.parts.size(), 2u);
+  EXPECT_EQ(report.parts[0].images + report.parts[1].images, static_cast<size_t>(pictures));
+  EXPECT_EQ(report.data.test, "");
+}
+
 }  // namespace
 }  // namespace brightnet

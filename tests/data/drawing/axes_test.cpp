@@ -55,5 +55,24 @@ TEST(Plot, HasItsLowEndsAtTheLowerLeft) {
   expect(50, 0.5, {70, 35});
 }
 
+TEST(Plot, HasTheNumbersOfEachAxisBesideIt) {
+  const auto drawn = [](const Axis& x, const Axis& y) {
+    Canvas canvas(200, 100);
+    Plot{canvas, {60, 10, 120, 50}, x, y}.draw_grid(8);
+    return canvas.finish();
+  };
+  const auto pixels = [](double units) { return static_cast<int>(units * Canvas::density); };
+  const auto below = [&](const cv::Mat& picture) { return picture.rowRange(pixels(66), picture.rows); };
+  const auto beside = [&](const cv::Mat& picture) { return picture(cv::Rect(0, 0, pixels(55), pixels(66))); };
+  const auto differ = [](const cv::Mat& a, const cv::Mat& b) { return cv::norm(a, b, cv::NORM_INF) > 0; };
+  // Both have six ticks, so that only the numbers tell them apart.
+  const Axis one = Axis::linear(0, 1, 5), hundred = Axis::linear(0, 100, 5);
+  const cv::Mat both = drawn(one, one), wide = drawn(hundred, one), high = drawn(one, hundred);
+  EXPECT_TRUE(differ(below(wide), below(both)));
+  EXPECT_FALSE(differ(beside(wide), beside(both)));
+  EXPECT_TRUE(differ(beside(high), beside(both)));
+  EXPECT_FALSE(differ(below(high), below(both)));
+}
+
 }  // namespace
 }  // namespace brightnet

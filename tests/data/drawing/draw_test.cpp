@@ -69,6 +69,15 @@ TEST(Draw, BoxesLieOnTheirPixels) {
   EXPECT_TRUE(is_color(labelled, 150, 50, class_color(1)));
 }
 
+TEST(Draw, TheMostCertainDetectionLiesOverTheOthers) {
+  const ScoredBox sure{100, 50, 180, 90, 0, 0.9f}, unsure{100, 50, 180, 90, 1, 0.3f};
+  for (const auto& boxes : {std::vector<ScoredBox>{sure, unsure}, {unsure, sure}}) {
+    cv::Mat rgb = gray_image(200, 100);
+    draw_detections(rgb, boxes, {"a", "b"}, {.labels = false});
+    EXPECT_TRUE(is_color(rgb, 100, 70, class_color(0)));
+  }
+}
+
 /// The bounding box of what differs between two pictures.
 cv::Rect change(const cv::Mat& before, const cv::Mat& after) {
   cv::Rect changed;

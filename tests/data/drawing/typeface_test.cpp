@@ -73,6 +73,11 @@ TEST(Typeface, ANameThatNoTypefaceHasIsANumberAndSaidSo) {
   const std::string problem = typeface_problem({"cat", nobody});
   EXPECT_NE(problem.find("is class 1"), std::string::npos) << problem;
   EXPECT_NE(problem.find("Install"), std::string::npos) << problem;
+  std::vector<std::string> names{"cat"};
+  for (const char* name : {"\U000F1231", "\U000F1232", "\U000F1233", "\U000F1234", "\U000F1235"})
+    names.emplace_back(name);
+  const std::string many = typeface_problem(names);
+  EXPECT_NE(many.find("is class 3 and 2 more."), std::string::npos) << many;
 }
 
 TEST(Typeface, BrokenBytesAndControlsDoNoHarm) {

@@ -117,6 +117,9 @@ TEST_P(ClassesOf, AreMappedAsByTao) {
   EXPECT_EQ(read(mapped), Names(3, "vehicle"));
   const Dataset dataset = read_dataset(mapped, Split::train);
   EXPECT_EQ(count(dataset, Kind::unmapped_class), 1);
+  mapped.target_class_mapping = {{"Car", "vehicle"}, {"VAN", ""}};
+  EXPECT_EQ(read_dataset(mapped, Split::train).classes, Names{"vehicle"}) << "what has no value is left out";
+  EXPECT_EQ(read(mapped), Names{"vehicle"});
   mapped.map = {{"car", "x"}};
   EXPECT_TRUE(contains(message(mapped), "data.map and data.target_class_mapping are both set"));
 }

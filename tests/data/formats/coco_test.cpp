@@ -53,6 +53,23 @@ TEST(Coco, AnnotationsAreReadWithCrowdsAreasAndIds) {
   EXPECT_TRUE(dataset.problems.empty());
 }
 
+TEST(Coco, AnObjectInTheBoxOfACrowdIsNoDuplicateOfIt) {
+  const DatasetFolder data;
+  Json json = coco_example();
+  Json crowd = json["annotations"][2];  // its only box of these corners
+  crowd["id"] = 4;
+  crowd["iscrowd"] = 1;
+  json["annotations"].insert(json["annotations"].begin(), crowd);
+  write_coco_files(data, json);
+  const Dataset dataset = read_dataset(data.options("coco", "train.json", {}), Split::train);
+  const auto& boxes = dataset.images.at(1).annotations;
+  ASSERT_EQ(boxes.size(), 4u);
+  EXPECT_TRUE(boxes[0].crowd);
+  EXPECT_FALSE(boxes[3].crowd);
+  expect_box(boxes[3], 0, 5, 5, 15, 15);
+  EXPECT_EQ(count(dataset, Kind::duplicate_box), 0);
+}
+
 TEST(Coco, EntriesOfOneFileAreOneImageWithTheFirstId) {
   const DatasetFolder data;
   Json json = coco_example();

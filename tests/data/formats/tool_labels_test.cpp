@@ -109,5 +109,33 @@ TEST(ToolLabels, LabelMesFilesMayLieInAnyOfTheFoldersBesideTheImages) {
   }
 }
 
+TEST(ToolLabels, DatumarosImagesAreTheMediaOfItsLaterVersions) {
+  const DatasetFolder data;
+  data.image("images/train/a.jpg");
+  data.text("annotations/train.json",
+            R"({"categories": {"label": {"labels": [{"name": "cat"}]}}, "items": [{"id": "a", "annotations": [
+      {"id": 0, "type": "bbox", "label_id": 0, "bbox": [10, 20, 5, 6]}],
+      "media": {"path": "a.jpg", "size": [80, 100]}}]})");
+  const Dataset dataset = read_dataset(data.options("datumaro", "annotations/train.json", {}), Split::train);
+  ASSERT_EQ(dataset.images.size(), 1u);
+  EXPECT_EQ(dataset.images[0].file.filename(), "a.jpg");
+  expect_box(dataset.images[0].annotations.at(0), 0, 10, 20, 15, 26);
+  EXPECT_TRUE(dataset.problems.empty()) << summarize(dataset.problems);
+}
+
+TEST(ToolLabels, PointsOfViaAreNoObjects) {
+  const DatasetFolder data;
+  data.image("a.jpg");
+  data.text("project.json", R"({"x": {"filename": "a.jpg", "regions": [
+      {"shape_attributes": {"name": "point", "cx": 50, "cy": 40}, "region_attributes": {"class": "cat"}},
+      {"shape_attributes": {"name": "rect", "x": 10, "y": 20, "width": 5, "height": 6},
+       "region_attributes": {"class": "cat"}}]}})");
+  const Dataset dataset = read_dataset(data.options("via", "project.json", {"cat"}), Split::train, true);
+  ASSERT_EQ(dataset.images.size(), 1u);
+  ASSERT_EQ(dataset.images[0].annotations.size(), 1u);
+  expect_box(dataset.images[0].annotations[0], 0, 10, 20, 15, 26);
+  EXPECT_TRUE(dataset.problems.empty()) << summarize(dataset.problems);
+}
+
 }  // namespace
 }  // namespace brightnet

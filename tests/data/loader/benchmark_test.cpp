@@ -51,5 +51,20 @@ TEST(LoaderBenchmark, TakesImagesOfTheWholeDataSet) {
   EXPECT_EQ(measure_loader(dataset, options).images, 3) << "0, 3 and 6, which are there";
 }
 
+// By CPU time, which other programs do not change. A batch costs little more than its images.
+TEST(LoaderBenchmark, RatesAreThoseOfImagesWhateverTheBatch) {
+  const Dataset dataset = draw_dataset(test_folder(), 4, ".jpg");
+  const auto measured = [&](int batch) {
+    LoaderBenchmarkOptions options;
+    options.size = 64;
+    options.batch = batch;
+    options.seconds = 0.02;
+    return measure_loader(dataset, options);
+  };
+  const LoaderBenchmark one = measured(1), many = measured(48);
+  EXPECT_GT(8 * many.cached.per_cpu_second, one.cached.per_cpu_second);
+  EXPECT_GT(8 * many.uncached.per_cpu_second, one.uncached.per_cpu_second);
+}
+
 }  // namespace
 }  // namespace brightnet

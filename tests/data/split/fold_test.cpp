@@ -174,6 +174,21 @@ TEST(Fold, OfFewLabelledPicturesOneIsValidated) {
   EXPECT_EQ(parts.training.images.size(), 24u);
 }
 
+// Of a film and a photograph the photograph is validated: otherwise little would be left to train on.
+TEST(Fold, OfTwoGroupsTheOneOfFewerPicturesIsValidated) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    const DatasetFolder data;
+    for (int i = 0; i < 4; ++i) {
+      const std::string stem = "train/" + std::to_string(i);
+      data.bytes(stem + ".jpg", jpeg_of(picture(i < 3 ? seed : 100 + seed)));
+      data.text(stem + ".txt", "0 0.5 0.5 0.2 0.2\n");
+    }
+    DataOptions options = data.options("yolo", "train", {"x"});
+    options.fold = validation_fold;
+    EXPECT_EQ(stems(read_fold(options).validation), std::set<std::string>{"3"}) << seed;
+  }
+}
+
 TEST(Fold, OnePictureCannotBeDivided) {
   const DatasetFolder data;
   data.bytes("train/0.jpg", jpeg_of(picture(0)));

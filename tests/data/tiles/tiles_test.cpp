@@ -143,5 +143,17 @@ TEST(Tiles, WithACrowdAloneCountAsEmpty) {
   EXPECT_EQ(cut_into_tiles(dataset, options).images.size(), 2u);
 }
 
+TEST(Tiles, OfADataSetHaveTheObjectsOfWhichEnoughIsLeft) {
+  Dataset dataset = pictures(1);
+  Annotation& object = dataset.images[0].annotations[0];
+  object.x1 = 85, object.x2 = 105;  // a quarter of it in the second tile
+  TileOptions options = tiles_of_size(100, 0);
+  options.empty = 0;
+  for (const auto& [least, tiles] : {std::pair(0.2f, 2u), {0.3f, 1u}}) {
+    options.min_visible = least;
+    EXPECT_EQ(cut_into_tiles(dataset, options).images.size(), tiles) << least;
+  }
+}
+
 }  // namespace
 }  // namespace brightnet
