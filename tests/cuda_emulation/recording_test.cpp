@@ -5,6 +5,7 @@
 #include "tests/cuda_emulation/emulated_device.h"
 #include "tests/kernels/wrapped_convolution.h"
 #include "tests/layers/models.h"
+#include "tests/logged.h"
 
 namespace brightnet::testing {
 namespace {
@@ -53,7 +54,12 @@ TEST(CudaRecording, AStepThatCannotBeCapturedIsQueuedOperationByOperation) {
   cuda::CudaBackend refusing("emulated GPU", [](const ConvolutionSpec& spec, cudaStream_t stream) {
     return std::make_unique<RefusedConvolution>(emulation::make_convolution(spec, stream), stream);
   });
+  const Logged logged;
   EXPECT_EQ(gradients_on(refusing), gradients_on(*make_emulated_backend()));
+  const std::string said = logged.text();
+  EXPECT_NE(said.find("cannot be captured as a CUDA graph (this engine waits for its stream"),
+            std::string::npos)
+      << said;
   bool asked = false;
   EXPECT_EQ(refusing.record([&] { asked = true; }), nullptr);
   EXPECT_FALSE(asked) << "it is tried once";

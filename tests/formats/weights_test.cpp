@@ -150,6 +150,27 @@ TEST(Weights, WhoseScalesDoNotFitTheModelAreRefused) {
   });
 }
 
+TEST(Weights, WhoseScalesAreOfALayerThatTheModelLacksAreRefused) {
+  const fs::path file = temporary("scales_of_another.safetensors");
+  save_weights(file, quantized_model());
+  auto metadata = SafetensorsReader(file).metadata();
+  const std::vector<float> one{1};
+  const auto rewrite = [&] {
+    write_safetensors(file, std::vector<SafetensorsEntry>{{"x", {1}, one.data()}}, metadata);
+  };
+  rewrite();
+  EXPECT_NO_THROW(describe_weights(file));
+  metadata["quantization"].insert(1, R"("gone": {"output": {"scale": 0.5, "zero_point": 3}}, )");
+  rewrite();
+  try {
+    describe_weights(file);
+    ADD_FAILURE() << "taken";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("name layers that its model does not have"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(Weights, OfARunsFolderAreTheBestOnesThatItHas) {
   const fs::path run = temporary("run");
   fs::remove_all(run);
@@ -239,13 +260,14 @@ TEST(Weights, OfAsManyNumbersInAnotherShapeAreLeft) {
     if (entry.name == "fine.weight") entry.shape = {16, 3, 3, 32};
     if (entry.name == "conv2.weight") entry.shape = {static_cast<int64_t>(layout.find(entry.name)->count)};
   }
+  entries.push_back({"gone.bias", {1}, theirs.data()});
   write_safetensors(file, entries, {});
   std::vector<float> values(layout.floats(), -1.0f);
   const MatchReport report = load_matching_weights(file, layout, values);
   EXPECT_EQ(report.left, (std::vector<std::string>{"conv2.weight (1152 in the file, 16x3x3x8 here)",
                                                    "fine.weight (16x3x3x32 in the file, 32x3x3x16 here)"}));
   EXPECT_EQ(report.taken.size() + 2, layout.entries().size());
-  EXPECT_TRUE(report.ignored.empty());
+  EXPECT_EQ(report.ignored, std::vector<std::string>{"gone.bias"});
   for (const auto& entry : layout.entries()) {
     const bool left = entry.name == "fine.weight" || entry.name == "conv2.weight";
     for (size_t i = entry.offset; i < entry.offset + entry.count; ++i)

@@ -79,6 +79,29 @@ layers:
   EXPECT_EQ(pair.heads[1].teacher, 4);
 }
 
+// Of heads that read one layer each adapter of its features has weights of its own, found by their name.
+TEST(Distillation, AdaptersOfOneLayerHaveNamesOfTheirOwn) {
+  const Model model = model_of(R"(
+head: {anchors: [[10, 12], [24, 20]]}
+layers:
+  - conv: {name: body, filters: 8, size: 3, stride: 4}
+  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [0]}
+  - conv: {from: body, filters: auto, size: 1, batch_norm: false, activation: linear}
+  - yolo: {mask: [1]}
+)",
+                               2);
+  const Distillation pair = make_distillation(model, model, 1, 1);
+  ASSERT_EQ(pair.student.layers.size(), 7u);
+  const ParameterLayout layout(pair.student);
+  for (const int adapter : {5, 6}) {
+    const ParameterEntry* const weight =
+        layout.find(pair.student.layers[static_cast<size_t>(adapter)].name + ".weight");
+    ASSERT_NE(weight, nullptr) << adapter;
+    EXPECT_EQ(weight->layer, adapter);
+  }
+}
+
 void expect_refused(const Model& student, const Model& teacher, const std::vector<std::string>& words) {
   try {
     make_distillation(student, teacher, 1, 1);

@@ -25,6 +25,37 @@ TEST(DarknetExport, KeepsTheWeightsOfObjectnessAndClasses) {
   EXPECT_TRUE(same_layers(again.model.layers, imported.model.layers)) << write_darknet_cfg(imported.model);
 }
 
+/// The .cfg of these layers and a head behind them.
+std::string cfg_with_head(const std::string& layers, const std::string& head) {
+  return write_darknet_cfg(parse_model(
+      YamlDocument::parse("head: {anchors: [[10, 10]], " + head + "}\nlayers:\n" + layers +
+                              "  - conv: {filters: auto, batch_norm: false}\n  - yolo: {mask: [0]}\n",
+                          "model.yaml"),
+      2));
+}
+
+TEST(DarknetExport, SaysWhetherASumHasAWeightForEachChannelOrForEachInput) {
+  for (const auto& [weights, type] : {std::pair("channel", "per_channel"), {"input", "per_feature"}}) {
+    const std::string cfg = cfg_with_head(
+        "  - conv: {name: a, filters: 8}\n  - conv: {name: b, filters: 8}\n"
+        "  - weighted_sum: {from: [b, a], normalization: softmax, weights: " +
+            std::string(weights) + "}\n",
+        "box_weight: 1");
+    EXPECT_NE(cfg.find("[shortcut]\nfrom=-2\nweights_type=" + std::string(type) +
+                       "\nweights_normalization=softmax\n"),
+              std::string::npos)
+        << cfg;
+  }
+}
+
+TEST(DarknetExport, KeepsTheSmoothedAndTheFocalLossOfTheClasses) {
+  const std::string cfg = cfg_with_head("  - conv: {filters: 8}\n", "label_smoothing: 0.125, focal_gamma: 2");
+  EXPECT_NE(cfg.find("\nlabel_smooth_eps=0.125\nfocal_loss=1\n"), std::string::npos) << cfg;
+  const std::string plain = cfg_with_head("  - conv: {filters: 8}\n", "box_weight: 1");
+  EXPECT_EQ(plain.find("label_smooth_eps"), std::string::npos) << plain;
+  EXPECT_EQ(plain.find("focal_loss"), std::string::npos) << plain;
+}
+
 TEST(DarknetExport, WritesOurOwnModels) {
   for (const char* name : {"yolov4", "yolov4-tiny", "yolov4-tiny-3l", "demo"}) {
     const Model model = load_model(source_dir() / "configs/models" / (std::string(name) + ".yaml"), 3);

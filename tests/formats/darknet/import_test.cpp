@@ -425,6 +425,10 @@ TEST(DarknetImport, WeighsTheLossAsDarknetDoesOrSaysWhatDiffers) {
   EXPECT_EQ(yolo.head.class_weight, 0.25f);
   EXPECT_FALSE(noted) << "the same as in darknet";
 
+  yolo = head_with("focal_loss=1", "focal_loss=1 becomes focal_gamma: 2", noted);
+  EXPECT_EQ(yolo.head.focal_gamma, 2);
+  EXPECT_TRUE(noted);
+
   yolo = head_with("objectness_smooth=1", "objectness_smooth", noted);
   EXPECT_TRUE(yolo.head.objectness_smooth);
   EXPECT_TRUE(noted);

@@ -64,6 +64,17 @@ TEST(DarknetRecipe, TakesTheRangeOfSizesThatRandomNames) {
             (std::vector<InputSize>{288, 320, 352, 384, 416}));
 }
 
+// Of 320 pixels: round(320 / 1.4 / 64) + 1 = 5 to round(320 · 1.4 / 64) + 1 = 8 times 64.
+TEST(DarknetRecipe, SizesAreApartByWhatTheFileSays) {
+  const std::string larger = with(small_cfg, "width=64\nheight=64", "width=320\nheight=320\nresize_step=64");
+  EXPECT_EQ(config_of_recipe(larger).train.sizes, (std::vector<InputSize>{320, 384, 448, 512}));
+}
+
+TEST(DarknetRecipe, AveragesTheWeightsWhereTheFileDoes) {
+  EXPECT_FLOAT_EQ(config_of_recipe(with(small_cfg, "burn_in=100", "burn_in=100\nema_alpha=0.9998")).ema.decay,
+                  0.9998f);
+}
+
 TEST(DarknetRecipe, WarmsUpByThePowerThatTheFileNames) {
   EXPECT_FLOAT_EQ(
       config_of_recipe(with(small_cfg, "burn_in=100", "burn_in=100\npower=2")).schedule.power.value(), 2);

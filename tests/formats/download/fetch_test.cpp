@@ -2,8 +2,10 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <thread>
 
+#include "brightnet/download.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/sha256.h"
@@ -170,6 +172,11 @@ TEST_F(Fetch, DoesNotContinueAPartThatNoHashCanTellFromTheFile) {
   leave(weights_bytes(20000, 7));  // of another mirror's file: as good a beginning
   EXPECT_EQ(error(), "");
   EXPECT_EQ(read_file(kept()), body_);
+  fs::remove(kept());
+  leave(weights_bytes(20000, 7));
+  write_atomically(part().string() + ".from", server_.address("/mirror/net.weights"));
+  EXPECT_EQ(error(), "");
+  EXPECT_TRUE(read_file(kept()) == body_) << "the part was of another address";
 }
 
 TEST_F(Fetch, GivesUpATextThatIsLargerThanAnyOfItsKind) {
@@ -229,6 +236,37 @@ TEST_F(Fetch, LeavesPathsAsTheyAre) {
   EXPECT_EQ(fetch_if_named("", options_), "");
   EXPECT_EQ(fetch_if_named("nothing.of.this.name", options_), "nothing.of.this.name");
   EXPECT_TRUE(server_.requests().empty());
+}
+
+// A run's config.yaml names the place where published weights are kept.
+TEST_F(Fetch, AKeptPlaceIsCheckedAndFilledAsItsNameIs) {
+  const std::string place = (weights_folder() / "yolov4-tiny.weights").string();
+  server_.serve("/mirror/yolov4-tiny.weights", {.body = "too short"});
+  options_.mirror = server_.address("/mirror");
+  const auto said = [&] {
+    try {
+      return "taken: " + fetch_if_named(place, options_);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+  };
+  std::string refused = said();
+  EXPECT_NE(refused.find("the file has 24251276"), std::string::npos) << refused;
+  EXPECT_EQ(server_.requests(), std::vector<std::string>{"/mirror/yolov4-tiny.weights"});
+  fs::create_directories(weights_folder());
+  write_atomically(place, std::string("something else"));
+  refused = said();
+  EXPECT_NE(refused.find("this file is not what was fetched"), std::string::npos) << refused;
+}
+
+TEST_F(Fetch, TheListSaysWhichFilesAreThere) {
+  fs::create_directories(weights_folder());
+  write_atomically(weights_folder() / "yolov4-tiny.conv.29", std::string("there"));
+  std::istringstream list(list_published_weights());
+  int lines = 0;
+  for (std::string line; std::getline(list, line); ++lines)
+    EXPECT_EQ(line.ends_with("; fetched"), line.starts_with("yolov4-tiny.conv.29 ")) << line;
+  EXPECT_GT(lines, 4);
 }
 
 TEST(PublishedWeights, AreFoundByTheirNetworkOrTheirFile) {

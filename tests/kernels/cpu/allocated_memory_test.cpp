@@ -6,6 +6,23 @@
 namespace brightnet::testing {
 namespace {
 
+/// With 3 MiB of free memory.
+struct NearlyFullCpu : cpu::CpuBackend {
+  size_t free_bytes() const override { return size_t{3} << 20; }
+};
+
+TEST(AllocatedMemory, WhichIsNotThereIsAnErrorWithBothFigures) {
+  NearlyFullCpu backend;
+  try {
+    backend.allocate(size_t{5} << 20);
+    ADD_FAILURE() << "5 MiB fit into 3";
+  } catch (const DeviceError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("5 MiB are needed, and 3 MiB are free"), std::string::npos) << text;
+  }
+  EXPECT_EQ(backend.allocated_bytes(), 0u);
+}
+
 TEST(AllocatedMemory, IsCountedNowAndAtMost) {
   cpu::CpuBackend backend;
   EXPECT_EQ(backend.peak_bytes(), 0u);

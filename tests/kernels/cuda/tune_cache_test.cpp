@@ -40,6 +40,17 @@ TEST(TuneCache, TheNextRunKnowsWhatThisOneMeasured) {
   EXPECT_EQ(next.find("forward 3"), "");
 }
 
+// Of an engine that the file names and cuDNN no longer offers.
+TEST(TuneCache, WhatIsMeasuredAgainReplacesWhatTheFileHas) {
+  const fs::path file = fresh_folder() / "engines.txt";
+  for (const char* engine : {"eng1", "eng2"}) {
+    TuneCache cache(file);
+    cache.remember("forward 1", engine);
+    cache.save();
+    EXPECT_EQ(TuneCache(file).find("forward 1"), engine);
+  }
+}
+
 TEST(TuneCache, TwoProcessesKeepEachOthersEntries) {
   const fs::path file = fresh_folder() / "engines.txt";
   TuneCache first(file), second(file);

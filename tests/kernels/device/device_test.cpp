@@ -108,6 +108,13 @@ TEST(Device, TheCpuTrainsInWhatItsConvolutionsComputeFastest) {
   EXPECT_THROW(fast_precision("cpus"), InputError);
 }
 
+// As memory is planned for a GPU on a machine that has none.
+TEST(Device, AGpuThatIsElsewhereIsTakenForOneWithTensorCores) {
+  const FastPrecision fast = fast_precision("cuda:1000");
+  EXPECT_EQ(fast.precision, Precision::bf16);
+  EXPECT_TRUE(fast.gpu);
+}
+
 TEST(Device, AutoIsQuietWhereThereIsNoGpu) {
   std::string remark = "of before";
   cuda::Installation plain;
