@@ -1,5 +1,7 @@
 #include "bench/benchmark.h"
 
+#include <fmt/format.h>
+
 #include "brightnet/benchmark.h"
 #include "core/json.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -82,6 +84,46 @@ TEST(StepBenchmark, IsAnsweredWithEveryNumberUnderItsName) {
   const double first = step["layers"][0]["forward_gflop"];
   EXPECT_NEAR(number("gflop_per_step"), 3 * forward - first, 1e-6) << "the image has no gradient";
   EXPECT_NE(answer.text.find("training step, fp32 on"), std::string::npos) << answer.text;
+}
+
+// Of the same measurement: "step 3.1 ms = forward 1.0 + backward 1.9 + update 0.2".
+TEST(StepBenchmark, SaysTheSameTimesToPeopleAndPrograms) {
+  const SmallRun run;
+  const Answer answer = benchmark_step({.model = (run.folder() / "model.yaml").string(),
+                                        .device = "cpu",
+                                        .precision = "fp32",
+                                        .batch = 16,
+                                        .height = 128,
+                                        .width = 128,
+                                        .classes = 2,
+                                        .seconds = 0.001,
+                                        .steps_only = true});
+  const Json step = Json::parse(answer.json)["results"][0];
+  const auto ms = [&](const char* key) { return step.at(key).get<double>(); };
+  EXPECT_NE(
+      answer.text.find(fmt::format("step {:.1f} ms = forward {:.1f} + backward {:.1f} + update {:.1f}",
+                                   ms("step_ms"), ms("forward_ms"), ms("backward_ms"), ms("update_ms"))),
+      std::string::npos)
+      << answer.text << step;
+}
+
+TEST(LoadersBenchmark, IsOfTheSizeThatIsGiven) {
+  const SmallRun run;
+  const auto size = [&](int height, int width) {
+    const Answer answer = benchmark_loader({.data = run.config().string(),
+                                            .settings = {"train.size=64"},
+                                            .device = "cpu",
+                                            .batch = 2,
+                                            .height = height,
+                                            .width = width,
+                                            .seconds = 0.001});
+    const Json loader = Json::parse(answer.json)["loader"];
+    EXPECT_EQ(loader["images"], 12);
+    EXPECT_EQ(loader["workers"], 1);
+    return loader["size"];
+  };
+  EXPECT_EQ(size(32, 96), (std::vector<int>{32, 96}));
+  EXPECT_EQ(size(0, 0), 64) << "the configuration's";
 }
 
 /// Computes as another, and could use more workspace.

@@ -1,5 +1,7 @@
 #include "bench/doctor.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/cpu_backend.h"
@@ -180,6 +182,30 @@ TEST(Diagnosis, AConvolutionThatIsWrongFails) {
   EXPECT_GT(check.forward, check.tolerance);
   EXPECT_GT(check.backward_data, check.tolerance);
   EXPECT_LE(check.backward_weights, check.tolerance);
+}
+
+// Each of its passes alone: with wrong gradients of the weights a network would detect, and not train.
+TEST(Diagnosis, AConvolutionIsRightWhenEachOfItsPassesIs) {
+  const auto passed = [](double forward, double backward_data, double backward_weights) {
+    return ConvolutionCheck{forward, backward_data, backward_weights, 0.25}.passed();
+  };
+  EXPECT_TRUE(passed(0.25, 0.25, 0.25));
+  for (const double wrong : {0.26, std::nan(""), static_cast<double>(INFINITY)}) {
+    EXPECT_FALSE(passed(wrong, 0, 0)) << wrong;
+    EXPECT_FALSE(passed(0, wrong, 0)) << wrong;
+    EXPECT_FALSE(passed(0, 0, wrong)) << wrong;
+  }
+}
+
+TEST(Diagnosis, AGpusMemoryIsUnderItsOwnNames) {
+  cuda::Installation machine = machine_with_gpus(2);
+  machine.gpus[1] = {"Other", 8, 6, size_t{8} << 30, size_t{3} << 30, ""};
+  const Json gpu = to_json(diagnosis_of(machine)).at("gpus").at(1);
+  EXPECT_EQ(gpu.at("index"), 1);
+  EXPECT_EQ(gpu.at("name"), "Other");
+  EXPECT_EQ(gpu.at("compute_capability"), "8.6");
+  EXPECT_EQ(gpu.at("total_bytes"), size_t{8} << 30);
+  EXPECT_EQ(gpu.at("free_bytes"), size_t{3} << 30);
 }
 
 TEST(Diagnosis, JsonHasTheDocumentedKeys) {

@@ -187,6 +187,22 @@ TEST_F(Commands, ADetectionThatIsStoppedKeepsWhatItHas) {
   EXPECT_EQ(Json::parse(read_file(options.json)).size(), 1u);
 }
 
+TEST_F(Commands, DetectionSaysWhereItsPicturesAndCropsLie) {
+  const fs::path found = run_.folder() / "found";
+  const Logged logged;
+  EXPECT_TRUE(detect_files({.weights = {.weights = write_small_weights(run_)},
+                            .source = (run_.folder() / "data/images/val").string(),
+                            .device = "cpu",
+                            .confidence = 0.1f,
+                            .max_objects = 2,
+                            .out = found,
+                            .save_crops = true}));
+  for (const std::string& line :
+       {"Pictures: " + found.string() + '\n', "Crops: " + (found / "crops").string() + '\n'})
+    EXPECT_NE(logged.text().find(line), std::string::npos) << line << " is not in: " << logged.text();
+  EXPECT_TRUE(fs::exists(found / "crops/circle") || fs::exists(found / "crops/square"));
+}
+
 TEST_F(Commands, DetectionTakesOnlyEverySoManiethFrameAndEndsAfterThoseItIsAskedFor) {
   write_clip(run_.folder() / "clip.avi", 7);
   DetectionOptions options{.weights = {.weights = write_small_weights(run_)},

@@ -117,6 +117,57 @@ TEST(OptionsOf, DataCommandsAreThoseOfTheLibrary) {
   EXPECT_NE(shown("h", {}), drawn("e", {.plain = true}));
 }
 
+TEST(OptionsOf, ShardAreMegabytesOfAnArchive) {
+  const brightnet::testing::SmallRun run(6, 2);
+  const std::string config = run.config().string();
+  const brightnet::testing::Logged quiet;
+  const auto archives_in = [&](const char* name) {
+    std::vector<std::string> archives;
+    for (const auto& [file, bytes] : files_below(run.folder() / name)) {
+      if (file.ends_with(".tar")) archives.push_back(file);
+    }
+    return archives;
+  };
+  printed_by({"data", "shard", config, "--out", (run.folder() / "ours").string(), "--size-mb", "1"});
+  shard_data({.config = config}, run.folder() / "theirs", 1'000'000);
+  shard_data({.config = config}, run.folder() / "small", 1'000);
+  EXPECT_EQ(archives_in("ours"), archives_in("theirs"));
+  EXPECT_EQ(archives_in("ours"), (std::vector<std::string>{"train/000000.tar", "val/000000.tar"}));
+  EXPECT_GT(archives_in("small").size(), 2u);
+}
+
+TEST(OptionsOf, ExportOfAnotherFormatAreRefused) {
+  const brightnet::testing::SmallRun run(2, 2);
+  const std::string weights = brightnet::testing::write_small_weights(run).string();
+  const auto refusal = [&](const char* format, std::vector<std::string> more) -> std::string {
+    more.insert(more.begin(), {"export", "--weights", weights, "--format", format, "--out",
+                               (run.folder() / "other").string()});
+    try {
+      printed_by(more);
+    } catch (const InputError& error) {
+      ::testing::internal::GetCapturedStdout();
+      return error.what();
+    }
+    return "accepted";
+  };
+  const auto expect_refused = [&](const char* format, const std::vector<std::string>& more,
+                                  const std::string& words) {
+    const brightnet::testing::Logged quiet;
+    const std::string said = refusal(format, more);
+    EXPECT_NE(said.find(words), std::string::npos) << format << ' ' << more[0] << ": " << said;
+    for (const auto& entry : fs::directory_iterator(run.folder()))
+      EXPECT_NE(entry.path().stem(), "other") << "nothing is written: " << format << ' ' << more[0];
+  };
+  for (const char* format : {"darknet", "safetensors"}) {
+    expect_refused(format, {"--size", "96"}, "--size is for --format onnx only");
+    expect_refused(format, {"--heads", "raw", "--opset", "15"},
+                   "--heads and --opset is for --format onnx only");
+    expect_refused(format, {"--conf", "0.5"}, "--conf is for --format onnx only");
+  }
+  for (const char* format : {"onnx", "safetensors"})
+    expect_refused(format, {"--numbers", "kept"}, "--numbers is for --format darknet only");
+}
+
 TEST(OptionsOf, MemoryAreThoseOfThePlan) {
   const brightnet::testing::SmallRun run(2, 2);
   const std::string model = (run.folder() / "model.yaml").string();

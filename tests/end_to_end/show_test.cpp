@@ -35,13 +35,19 @@ TEST(ShowCommand, ShowsColoursAsTheyAreInTheFile) {
   environment.set("LD_LIBRARY_PATH",
                   (run.folder() / "libraries").string() + (before ? ':' + std::string(before) : ""));
   const fs::path picture = run.folder() / "picture.png";
-  cv::imwrite(picture.string(), cv::Mat(48, 64, CV_8UC3, cv::Scalar(20, 90, 200)));  // blue, green, red
-  const ProgramResult result =
-      run_program({"detect", "--weights", "weights.safetensors", "--source", "picture.png", "--device", "cpu",
-                   "--conf", "1", "--show", "--no-save"},
-                  run.folder());
-  ASSERT_EQ(result.code, 0) << result.err;
-  EXPECT_EQ(read_file(run.folder() / "shown.txt"), "64x48 20 90 200") << "OpenCV shows BGR";
+  const auto shown = [&](int height, int width) {
+    cv::imwrite(picture.string(),
+                cv::Mat(height, width, CV_8UC3, cv::Scalar(20, 90, 200)));  // blue, green, red
+    const ProgramResult result =
+        run_program({"detect", "--weights", "weights.safetensors", "--source", "picture.png", "--device",
+                     "cpu", "--conf", "1", "--show", "--no-save"},
+                    run.folder());
+    EXPECT_EQ(result.code, 0) << result.err;
+    return read_file(run.folder() / "shown.txt");
+  };
+  EXPECT_EQ(shown(48, 64), "64x48 20 90 200") << "OpenCV shows BGR";
+  EXPECT_EQ(shown(300, 2000), "1600x240 20 90 200") << "at most so wide";
+  EXPECT_EQ(shown(1200, 400), "300x900 20 90 200") << "and so high, as screens are";
 }
 
 }  // namespace

@@ -135,6 +135,8 @@ def test_an_image_that_vanished_is_named(tmp_path):
 def test_check_says_what_is_wrong(data, tmp_path):
     answer = brightnet.check(data)
     assert answer["usable"] is True
+    assert len(answer["classes"]) > 1
+    assert brightnet.check(data, **{"data.single_class": True})["classes"] == ["object"]
     make_data(tmp_path / "set")
     next((tmp_path / "set/images/train").iterdir()).write_bytes(b"no image")
     assert brightnet.check(tmp_path / "set")["usable"] is False

@@ -199,3 +199,11 @@ def test_prune_makes_what_the_command_makes(run, data, tmp_path):
     assert changed and all(layer["channels_after"] % 16 == 0 for layer in changed)
     with pytest.raises(brightnet.InputError, match="Did you mean keep"):
         brightnet.prune(run.weights, tmp_path / "other", kep=0.5)
+
+
+def test_prune_takes_darknets_weights_with_their_names(run, tmp_path):
+    dark = brightnet.export(run.weights, "darknet", tmp_path / "dark/small")
+    made = brightnet.prune(
+        dark, tmp_path / "pruned", cfg=dark.with_suffix(".cfg"), names=dark.with_suffix(".names"), keep=0.6, by="norm"
+    )
+    assert brightnet.open_weights(made["weights"]).classes == brightnet.open_weights(run.weights).classes

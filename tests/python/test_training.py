@@ -1,5 +1,6 @@
 """train(): callbacks, stopping, Ctrl-C, messages, mistakes, and the same weights as the command's and C++'s."""
 
+import csv
 import hashlib
 import io
 import logging
@@ -57,6 +58,11 @@ def test_callbacks_are_told_every_step_epoch_and_evaluation(data, tmp_path):
     assert last["loss"] > 0 and last["val_loss"] > 0 and last["learning_rate"] > 0
     assert {c["name"] for c in last["per_class"]} == set(brightnet.open_weights(run.weights).classes)
     assert told["epoch"][-1]["AP50"] == last["AP50"]
+    with open(run.folder / "metrics.csv") as table:
+        rows = {float(row["epoch"]): row for row in csv.DictReader(table)}
+    for epoch in told["epoch"]:
+        for column in ("box_loss", "objectness_loss", "class_loss", "loss", "val_loss"):
+            assert epoch[column] == pytest.approx(float(rows[epoch["epoch"]][column]), rel=1e-3, abs=1e-6), column
     assert run.best is not None and run.best["AP"] == max(e["AP"] for e in told["evaluation"])
     assert run.weights.exists() and (run.folder / "report.html").exists()
 
@@ -415,6 +421,7 @@ def test_values_of_every_type_reach_the_configuration(data, tmp_path):
         **{"augment.mosaic": 0, "augment.flip": 0.25, "data.classes": ["circle", "square"], "train.save_every": 5},
         name="shapes",
     )
+    assert brightnet.open_weights(run.weights).input_size == (64, 96), "the height comes first"
     config = (run.folder / "config.yaml").read_text()
     lists = {"train.sizes": np.array([64, 96]), "data.classes": [np.str_("circle"), "😀"]}
     with pytest.raises(brightnet.InputError, match="data.classes lists '😀'"):

@@ -272,6 +272,21 @@ TEST(Metrics, DifficultCountsForCocoAndNotForVoc) {
   EXPECT_DOUBLE_EQ(found.finish().voc_AP50, 1);
 }
 
+TEST(Metrics, ACrowdIsNoObjectThatMustBeFound) {
+  std::vector<Annotation> truths{true_box(0, 0, 20, 20), true_box(100, 0, 300, 200)};
+  truths[1].crowd = true;
+  const ScoredBox object{0, 0, 20, 20, 0, 0.5f}, of_crowd{100, 0, 300, 200, 0, 0.9f};
+  for (const auto& detections : {std::vector{object}, std::vector{of_crowd, object}}) {
+    DetectionEvaluator evaluator({"a"});
+    evaluator.add(1, detections, truths);
+    const Metrics metrics = evaluator.finish();
+    EXPECT_EQ(metrics.truths, 1);
+    EXPECT_DOUBLE_EQ(metrics.AP50, 1);
+    EXPECT_DOUBLE_EQ(metrics.voc_AP50, 1);
+    EXPECT_DOUBLE_EQ(metrics.voc_AP50_11point, 1);
+  }
+}
+
 TEST(Metrics, VocGivesADetectionBetweenTwinsToTheFirst) {
   const std::vector<Annotation> truths{true_box(0, 0, 40, 40), true_box(4, 0, 44, 40)};
   const auto second_at = [&](float x) {

@@ -78,6 +78,29 @@ TEST(OpenOutputs, TheFoldersOfAllImagesAreProtected) {
   fs::remove_all(folder);
 }
 
+TEST(OpenOutputs, AVideoOfSomebodyElseIsRefusedBeforeTheWorkBegins) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "open_outputs_video";
+  fs::remove_all(folder);
+  for (const char* place : {"source", "found"}) fs::create_directories(folder / place);
+  for (const char* file : {"source/a.jpg", "source/clip.mov", "found/clip.mp4"})
+    write_atomically(folder / file, std::string("mine"));
+  const auto open = [&] {  // names the files, reads none
+    DetectionOptions options;
+    options.source = (folder / "source").string();
+    options.out = folder / "found";
+    open_outputs(options, *open_source(options.source), {"dog"});
+  };
+  try {
+    open();
+    ADD_FAILURE() << "it would be replaced, or the work end in the middle";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("found/clip.mp4"), std::string::npos) << e.what();
+  }
+  fs::rename(folder / "found/clip.mp4", folder / "found/clip.jpg");  // no video is called so
+  EXPECT_NO_THROW(open());
+  fs::remove_all(folder);
+}
+
 TEST(OpenOutputs, CropsReplaceNoInput) {
   const fs::path folder = fs::path(::testing::TempDir()) / "open_outputs_crops";
   fs::remove_all(folder);

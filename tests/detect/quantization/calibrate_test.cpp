@@ -198,6 +198,21 @@ TEST(Quantization, EveryKindOfLayerStandsBetween8BitConvolutions) {
   }
 }
 
+// For runtimes that know no other zero point, before activations too.
+TEST(Quantization, SymmetricRangesHaveTheZeroPointOfSigned8Bits) {
+  const RealisticModel made = realistic_model(every_layer_model(), 64);
+  size_t outputs = 0, before = 0;
+  const Calibration calibration = calibrated(made, {.symmetric = true});
+  for (const LayerQuantization& layer : calibration.quantized.model.quantization) {
+    outputs += layer.output.has_value();
+    before += layer.before_activation.has_value();
+    EXPECT_EQ(layer.output.value_or(QuantizedRange{1, 128}).zero_point, 128);
+    EXPECT_EQ(layer.before_activation.value_or(QuantizedRange{1, 128}).zero_point, 128);
+  }
+  EXPECT_GT(outputs, 0u);
+  EXPECT_GT(before, 0u);
+}
+
 // But for the biases, which are corrected for what rounded weights will do: by no more than these do.
 TEST(Quantization, QuantisedWeightsServeInFloatingPointToo) {
   const RealisticModel made = realistic_model(every_layer_model(), 64);

@@ -110,6 +110,20 @@ TEST_F(Sources, APatternAndAListNameFiles) {
   EXPECT_EQ(names(*list), (Names{"2", "1", "gone"}));
 }
 
+// As darknet's lists do.
+TEST_F(Sources, AListNamesFilesFromTheCurrentFolderOrFromItsOwn) {
+  image("pictures/a.jpg");
+  image("lists/own/b.jpg");
+  std::ofstream(folder_ / "lists/list.txt") << "a.jpg\nown/b.jpg\n";
+  const fs::path list = fs::absolute(folder_ / "lists/list.txt"), before = fs::current_path();
+  fs::current_path(folder_ / "pictures");
+  const auto source = open_source(list.string());
+  std::vector<bool> there;
+  for (const fs::path& file : source->files()) there.push_back(fs::exists(file));
+  fs::current_path(before);
+  EXPECT_EQ(there, (std::vector<bool>{true, true})) << "both are found where they are";
+}
+
 TEST_F(Sources, AListMayEndInCapitals) {
   image("a.jpg");
   for (const char* list : {"list.TXT", "list.Txt"}) {
