@@ -31,8 +31,9 @@ struct ExportArguments {
 
 void refuse_options(const std::vector<std::string>& given, const std::string& meaning) {
   if (given.empty()) return;
-  throw InputError(fmt::format("{} is for {} only", fmt::join(given, " and "), meaning), "",
-                   "Remove the option, or choose that format or output.");
+  throw InputError(
+      fmt::format("{} {} for {} only", fmt::join(given, " and "), given.size() > 1 ? "are" : "is", meaning),
+      "", "Remove the option, or choose that format or output.");
 }
 
 int batch_of(const std::string& text) {

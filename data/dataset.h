@@ -1,6 +1,7 @@
 // A data set: images with their boxes and the class names, independent of the format it was read from.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -51,6 +52,11 @@ struct ImageRecord {
   std::vector<Annotation> annotations;
   std::string listed{};  ///< how its format's lists or tables name it; empty: by its path
   ImageTile tile{};      ///< the part of `file` that this image is; annotations are in its pixels
+
+  /// Whether anything can be learnt from it, or found in it: crowds are neither.
+  bool has_objects() const {
+    return std::any_of(annotations.begin(), annotations.end(), [](const Annotation& a) { return !a.crowd; });
+  }
 };
 
 struct Dataset {

@@ -71,7 +71,9 @@ CheckReport::SplitReport report(Split split, const Dataset& dataset,
 std::vector<std::string> without_objects(const Dataset& dataset) {
   std::vector<bool> has(dataset.classes.size());
   for (const auto& image : dataset.images) {
-    for (const Annotation& a : image.annotations) has[a.class_id] = true;
+    for (const Annotation& a : image.annotations) {
+      if (!a.crowd) has[a.class_id] = true;  // of crowds nothing is learnt
+    }
   }
   std::vector<std::string> names;
   for (size_t c = 0; c < has.size(); ++c) {

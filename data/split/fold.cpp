@@ -42,7 +42,7 @@ size_t smallest_group(const Dataset& all, const std::vector<ImageContent>& conte
   std::map<size_t, Size> groups;
   for (size_t i = 0; i < group_of.size(); ++i) {
     Size& group = groups[group_of[i]];
-    if (!all.images[i].annotations.empty()) group.no_objects = false;
+    if (all.images[i].has_objects()) group.no_objects = false;
     group.images += 1;
     group.hash = std::min(group.hash, contents[i].bytes);
   }
@@ -54,7 +54,7 @@ size_t smallest_group(const Dataset& all, const std::vector<ImageContent>& conte
 bool can_validate(const Dataset& all, const Division& division, size_t part) {
   bool any = false, any_in_part = false, has_image = false;
   for (size_t i = 0; i < all.images.size(); ++i) {
-    const bool labelled = !all.images[i].annotations.empty(), inside = division.part[i] == part;
+    const bool labelled = all.images[i].has_objects(), inside = division.part[i] == part;
     any |= labelled;
     any_in_part |= labelled && inside;
     has_image |= inside;

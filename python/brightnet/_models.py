@@ -81,7 +81,8 @@ def _refuse_idle(meaning: str, **idle: bool) -> None:
     """Raises InputError for keywords that were given and have no effect."""
     words = [word for word, given in idle.items() if given]
     if words:
-        raise _brightnet.InputError(f"{' and '.join(words)} is for {meaning} only. Leave it out, or choose that.")
+        are, it = ("are", "them") if len(words) > 1 else ("is", "it")
+        raise _brightnet.InputError(f"{' and '.join(words)} {are} for {meaning} only. Leave {it} out, or choose that.")
 
 
 def _make_folder(folder: pathlib.Path) -> None:

@@ -161,7 +161,7 @@ TEST(OptionsOf, ExportOfAnotherFormatAreRefused) {
   for (const char* format : {"darknet", "safetensors"}) {
     expect_refused(format, {"--size", "96"}, "--size is for --format onnx only");
     expect_refused(format, {"--heads", "raw", "--opset", "15"},
-                   "--heads and --opset is for --format onnx only");
+                   "--heads and --opset are for --format onnx only");
     expect_refused(format, {"--conf", "0.5"}, "--conf is for --format onnx only");
   }
   for (const char* format : {"onnx", "safetensors"})

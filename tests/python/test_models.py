@@ -132,9 +132,9 @@ def test_export_heeds_its_keywords(run, tmp_path):
         ({"heads": "nms", "nms": -1.0}, "nms must be an IoU from 0 to 1"),
         ({"batch": -1}, "a batch must be at least 1"),
         ({"size": -64}, "size is -64"),
-        ({"confidence": 0.6, "nms": 0.3}, 'confidence and nms is for onnx with heads="nms" only'),
+        ({"confidence": 0.6, "nms": 0.3}, 'confidence and nms are for onnx with heads="nms" only'),
         ({"numbers": "kept"}, "numbers is for darknet only"),
-        ({"format": "darknet", "opset": 15, "heads": "raw"}, "heads and opset is for onnx only"),
+        ({"format": "darknet", "opset": 15, "heads": "raw"}, "heads and opset are for onnx only"),
     ],
 )
 def test_an_export_is_refused_before_it_replaces_another(run, tmp_path, keywords, message):

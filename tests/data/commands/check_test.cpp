@@ -80,17 +80,20 @@ TEST(Check, CopiesWithinASplitAndCrowdsAreCounted) {
             R"({"images": [{"id": 1, "file_name": "train/a.jpg"}, {"id": 2, "file_name": "train/b.jpg"},
       {"id": 3, "file_name": "train/copy.jpg"}, {"id": 4, "file_name": "train/copy of copy.jpg"}],
     "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "iscrowd": 1},
-      {"id": 2, "image_id": 2, "category_id": 1, "bbox": [1, 1, 9, 9], "segmentation": [[1, 1, 9, 1, 5, 9]]}],
-    "categories": [{"id": 1, "name": "x"}]})");
+      {"id": 2, "image_id": 2, "category_id": 1, "bbox": [1, 1, 9, 9], "segmentation": [[1, 1, 9, 1, 5, 9]]},
+      {"id": 3, "image_id": 2, "category_id": 2, "bbox": [1, 1, 30, 30], "iscrowd": 1}],
+    "categories": [{"id": 1, "name": "x"}, {"id": 2, "name": "people"}]})");
   const CheckReport report = check_dataset(data.options("coco", "t.json", {}));
   EXPECT_EQ(report.exit_code(), ExitCode::done);
   EXPECT_TRUE(contains(report.text(), "2 images are copies of others in train")) << report.text();
   EXPECT_TRUE(contains(report.text(), "copy.jpg (of ")) << report.text();
-  EXPECT_TRUE(contains(report.text(), "1 box is of a crowd")) << report.text();
+  EXPECT_TRUE(contains(report.text(), "2 boxes are of crowds")) << report.text();
+  EXPECT_EQ(report.json()["classes_without_objects"], Json::parse(R"(["people"])"))
+      << "of crowds nothing is learnt";
   const Json split = report.json()["splits"][0];
   EXPECT_EQ(split["copies"].size(), 2u);
   EXPECT_TRUE(contains(split["copies"][0]["of"].get<std::string>(), "a.jpg"));
-  EXPECT_EQ(split["crowds"], 1);
+  EXPECT_EQ(split["crowds"], 2);
   EXPECT_TRUE(split["problems"].empty()) << "a box beside its polygon loses nothing";
 }
 

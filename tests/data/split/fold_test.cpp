@@ -189,6 +189,23 @@ TEST(Fold, OfTwoGroupsTheOneOfFewerPicturesIsValidated) {
   }
 }
 
+TEST(Fold, AGroupOfCrowdsAloneValidatesNothing) {
+  const DatasetFolder data;
+  std::string images, annotations;
+  for (int i = 0; i < 4; ++i) {
+    const std::string id = std::to_string(i), comma = i > 0 ? ", " : "";
+    data.bytes(id + ".jpg", jpeg_of(picture(i < 3 ? 0 : 100)));
+    images += comma + R"({"id": )" + id + R"(, "file_name": ")" + id + R"(.jpg"})";
+    annotations += comma + R"({"id": )" + id + R"(, "image_id": )" + id +
+                   R"(, "category_id": 1, "bbox": [1, 1, 9, 9], "iscrowd": )" + (i < 3 ? "0}" : "1}");
+  }
+  data.text("t.json", R"({"images": [)" + images + R"(], "annotations": [)" + annotations +
+                          R"(], "categories": [{"id": 1, "name": "x"}]})");
+  DataOptions options = data.options("coco", "t.json", {});
+  options.fold = validation_fold;
+  EXPECT_EQ(stems(read_fold(options).validation), (std::set<std::string>{"0", "1", "2"}));
+}
+
 TEST(Fold, OnePictureCannotBeDivided) {
   const DatasetFolder data;
   data.bytes("train/0.jpg", jpeg_of(picture(0)));
