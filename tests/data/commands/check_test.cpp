@@ -87,7 +87,7 @@ TEST(Check, CopiesWithinASplitAndCrowdsAreCounted) {
   EXPECT_EQ(report.exit_code(), ExitCode::done);
   EXPECT_TRUE(contains(report.text(), "2 images are copies of others in train")) << report.text();
   EXPECT_TRUE(contains(report.text(), "copy.jpg (of ")) << report.text();
-  EXPECT_TRUE(contains(report.text(), "2 boxes are of crowds")) << report.text();
+  EXPECT_TRUE(contains(report.text(), "2 boxes are of a crowd")) << report.text();
   EXPECT_EQ(report.json()["classes_without_objects"], Json::parse(R"(["people"])"))
       << "of crowds nothing is learnt";
   const Json split = report.json()["splits"][0];

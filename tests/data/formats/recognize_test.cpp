@@ -257,6 +257,11 @@ TEST_F(Recognize, FoldersOfImagesWithYoloLabels) {
   EXPECT_EQ(summary("c"), "a folder with YOLO labels | yolo | c | train, val, ");
   yolo("d/images/x.jpg", "d/labels/x.txt");
   EXPECT_EQ(summary("d"), "a folder of images with YOLO labels | yolo | d | images, , ");
+  yolo("beside/images/x.jpg", "beside/labels/x.txt");
+  yolo("beside/val/images/y.jpg", "beside/val/labels/y.txt");
+  yolo("beside/test/z.jpg", "beside/test/z.txt");
+  EXPECT_EQ(summary("beside"),
+            "a folder of images with YOLO labels | yolo | beside | images, val/images, test");
   yolo("e/x.jpg", "e/x.txt");
   EXPECT_EQ(summary("e"), "a folder of images with YOLO labels | yolo | e | ., , ");
 }
