@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 // jpeglib.h needs size_t and FILE before it.
 #include <jpeglib.h>
@@ -27,7 +29,10 @@ struct EncodedBytes {
 
 bool encode_into(jpeg_compress_struct& info, EncodingProblem& problem, const cv::Mat& rgb, int quality,
                  EncodedBytes& to) {
-  if (setjmp(problem.back)) return false;
+  if (setjmp(problem.back)) {
+    to.data = nullptr;  // libjpeg may have freed this buffer for a larger one, of which it has not told yet
+    return false;
+  }
   jpeg_create_compress(&info);
   jpeg_mem_dest(&info, &to.data, &to.size);
   info.image_width = static_cast<JDIMENSION>(rgb.cols);
@@ -49,6 +54,10 @@ bool encode_into(jpeg_compress_struct& info, EncodingProblem& problem, const cv:
 
 std::vector<uint8_t> encode_jpeg(const cv::Mat& rgb, int quality) {
   BRIGHTNET_CHECK(rgb.type() == CV_8UC3 && !rgb.empty(), "only 8-bit RGB images are written as JPEG");
+  if (std::max(rgb.cols, rgb.rows) > JPEG_MAX_DIMENSION)
+    throw InputError("this picture cannot be written as JPEG, which has at most " +
+                         std::to_string(JPEG_MAX_DIMENSION) + " pixels on a side",
+                     "", "Write it as .png.");
   EncodingProblem problem;
   EncodedBytes bytes;
   jpeg_compress_struct info{};
