@@ -61,9 +61,8 @@ TEST(Distillation, PairsHeadsByTheirStrides) {
   EXPECT_EQ(make_distillation(student, teacher, 1, 0).student.layers.size(), student.layers.size());
 }
 
-// Each of two heads at one stride learns from a head of its own.
-TEST(Distillation, PairsHeadsOfOneStrideInTheirOrder) {
-  const Model model = model_of(R"(
+Model two_heads_of_one_layer() {
+  return model_of(R"(
 head: {anchors: [[10, 12], [24, 20]]}
 layers:
   - conv: {name: body, filters: 8, size: 3, stride: 4}
@@ -72,7 +71,12 @@ layers:
   - conv: {from: body, filters: auto, size: 1, batch_norm: false, activation: linear}
   - yolo: {mask: [1]}
 )",
-                               2);
+                  2);
+}
+
+// Each of two heads at one stride learns from a head of its own.
+TEST(Distillation, PairsHeadsOfOneStrideInTheirOrder) {
+  const Model model = two_heads_of_one_layer();
   const Distillation pair = make_distillation(model, model, 1, 0);
   ASSERT_EQ(pair.heads.size(), 2u);
   EXPECT_EQ(pair.heads[0].teacher, 2);
@@ -81,16 +85,7 @@ layers:
 
 // Of heads that read one layer each adapter of its features has weights of its own, found by their name.
 TEST(Distillation, AdaptersOfOneLayerHaveNamesOfTheirOwn) {
-  const Model model = model_of(R"(
-head: {anchors: [[10, 12], [24, 20]]}
-layers:
-  - conv: {name: body, filters: 8, size: 3, stride: 4}
-  - conv: {filters: auto, size: 1, batch_norm: false, activation: linear}
-  - yolo: {mask: [0]}
-  - conv: {from: body, filters: auto, size: 1, batch_norm: false, activation: linear}
-  - yolo: {mask: [1]}
-)",
-                               2);
+  const Model model = two_heads_of_one_layer();
   const Distillation pair = make_distillation(model, model, 1, 1);
   ASSERT_EQ(pair.student.layers.size(), 7u);
   const ParameterLayout layout(pair.student);
