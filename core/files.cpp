@@ -303,11 +303,23 @@ std::string at_line(const fs::path& file, int line) {
   return file.string() + ':' + std::to_string(line);
 }
 
+/// The path as written and, where it has backslashes, with slashes in their place.
+static std::vector<std::string> spellings_of(const std::string& path) {
+  std::vector<std::string> spellings{path};
+  if (path.find('\\') != std::string::npos) {
+    spellings.push_back(path);
+    std::replace(spellings.back().begin(), spellings.back().end(), '\\', '/');
+  }
+  return spellings;
+}
+
 fs::path find_path(const std::string& path, const fs::path& folder, bool here_first) {
-  const fs::path beside = folder / path, here = path;
-  for (const auto& candidate : here_first ? std::vector{here, beside} : std::vector{beside, here}) {
-    std::error_code ignored;
-    if (fs::exists(candidate, ignored)) return fs::absolute(candidate).lexically_normal();
+  for (const std::string& spelling : spellings_of(path)) {
+    const fs::path beside = folder / spelling, here = spelling;
+    for (const auto& candidate : here_first ? std::vector{here, beside} : std::vector{beside, here}) {
+      std::error_code ignored;
+      if (fs::exists(candidate, ignored)) return fs::absolute(candidate).lexically_normal();
+    }
   }
   return {};
 }
@@ -321,13 +333,8 @@ bool lies_in(const fs::path& inner, const fs::path& folder) {
 }
 
 fs::path find_below(const std::string& path, const std::vector<fs::path>& folders) {
-  std::vector<std::string> spellings{path};
-  if (path.find('\\') != std::string::npos) {
-    spellings.push_back(path);
-    std::replace(spellings.back().begin(), spellings.back().end(), '\\', '/');
-  }
   std::error_code failed;
-  for (const auto& spelling : spellings) {
+  for (const std::string& spelling : spellings_of(path)) {
     for (const auto& folder : folders) {
       const fs::path candidate = (folder / spelling).lexically_normal();  // an absolute path stays as it is
       if (fs::exists(candidate, failed)) return candidate;

@@ -99,7 +99,8 @@ std::vector<TextLine> read_lines(const std::filesystem::path& file, uint64_t mos
 std::string at_line(const std::filesystem::path& file, int line);
 
 /// The first of folder/path and ./path that exists (`here_first`: in the opposite order), as an absolute
-/// path; empty when neither does. An absolute `path` stands for both.
+/// path; empty when neither does. An absolute `path` stands for both. Backslashes (paths written on Windows) are read as
+/// slashes where only that finds the file.
 std::filesystem::path find_path(const std::string& path, const std::filesystem::path& folder,
                                 bool here_first);
 

@@ -40,13 +40,9 @@ bool is_section(const YamlValue& root) {
          (has(root, "format") || has(root, "root") || has(root, "classes"));
 }
 
-/// The folder that a root names, also with Windows' backslashes; empty when it is not there.
-fs::path find_data_folder(std::string text, const fs::path& yaml_folder) {
-  fs::path found = find_path(text, yaml_folder, false);
-  if (found.empty() && text.find('\\') != std::string::npos) {
-    std::replace(text.begin(), text.end(), '\\', '/');
-    found = find_path(text, yaml_folder, false);
-  }
+/// The folder that a root names; empty when it is not there.
+fs::path find_data_folder(const std::string& text, const fs::path& yaml_folder) {
+  const fs::path found = find_path(text, yaml_folder, false);
   return found.empty() || found.has_filename() ? found : found.parent_path();  // "./" too
 }
 

@@ -50,6 +50,19 @@ TEST_F(RunConfigFile, FindsPathsBesideTheYamlAndNamesTheRunAfterIt) {
   EXPECT_EQ(config.data.root, (folder_ / "pictures").lexically_normal().string());
 }
 
+TEST_F(RunConfigFile, PathsAsWindowsWritesThemAreFound) {
+  write("models/run.yaml", "model: .\\m.yaml\ndata: {root: ..\\pictures, train: .}\n");
+  const RunConfig config = load_run_config(folder_ / "models/run.yaml");
+  EXPECT_EQ(config.model, (folder_ / "models/m.yaml").lexically_normal().string());
+  EXPECT_EQ(config.data.root, (folder_ / "pictures").lexically_normal().string());
+  fs::create_directories(folder_ / "a\\b");
+  fs::create_directories(folder_ / "a/b");
+  EXPECT_EQ(
+      load_run_config(write("run.yaml", "model: models/m.yaml\ndata: {root: a\\b, train: .}\n")).data.root,
+      (folder_ / "a\\b").lexically_normal().string())
+      << "as it is written, where that is there";
+}
+
 TEST_F(RunConfigFile, ASpecificationOfTaoIsCalledThat) {
   for (const char* text : {"random_seed: 42\nyolov4_config {\n  box_matching_iou: 0.25\n}\n",
                            "dataset_config:\n  data_sources: []\n"}) {
