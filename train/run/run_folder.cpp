@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/printable.h"
@@ -42,6 +43,22 @@ std::vector<int> numbers_of(const fs::path& wanted) {
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
+}
+
+/// A file's `train:`, after the settings in another; empty where they cannot be read.
+YAML::Node train_section(const fs::path& file, const fs::path& settings) {
+  std::error_code ignored;
+  try {
+    YamlDocument document =
+        fs::exists(file, ignored) ? YamlDocument::load(file) : YamlDocument::parse("{}", file.string());
+    if (fs::exists(settings, ignored)) {
+      for (const TextLine& line : read_lines(settings)) document.set(line.text);
+    }
+    const YAML::Node root = document.root().node;
+    if (root.IsMap() && root["train"].IsDefined() && root["train"].IsMap()) return root["train"];
+  } catch (const InputError&) {  // told by whoever needs the file
+  }
+  return YAML::Node(YAML::NodeType::Map);
 }
 
 }  // namespace
@@ -149,10 +166,23 @@ bool RunFolder::lost_state() const {
   return !saved() && fs::exists(last(), ignored);
 }
 
-std::string RunFolder::new_run() const {
+std::string RunFolder::weights_of_new_run() const {
   std::error_code ignored;
-  if (!fs::exists(last(), ignored)) return "start a new run";
-  return "start a new run with --weights " + shell_quoted(last().string());
+  const auto option = [&](const char* name, const fs::path& file) {
+    return fs::exists(file, ignored) ? fmt::format("{} {}", name, shell_quoted(file.string())) : "";
+  };
+  const YAML::Node train = train_section(config(), start());
+  const auto text = [&](const char* key) { return train[key].as<std::string>(""); };
+  if (!train["quantize"].as<bool>(false)) return option("--weights", last());
+  std::string options = option("--weights", text("weights"));
+  if (!options.empty() && !text("weights_cfg").empty())
+    options += ' ' + option("--weights-cfg", text("weights_cfg"));
+  return options;
+}
+
+std::string RunFolder::new_run() const {
+  const std::string options = weights_of_new_run();
+  return options.empty() ? "start a new run" : "start a new run with " + options;
 }
 
 fs::path RunFolder::snapshot(int64_t epoch) const {

@@ -36,8 +36,12 @@ class RunFolder {
   /// nothing to a folder that was not created by this object, or in which the run has trained.
   void remove_unused() const;
 
-  /// Advice for what the run cannot be resumed with: "start a new run with --weights FILE", its last weights, as a shell
-  /// takes them. Without weights that are there, "start a new run". No punctuation may follow FILE.
+  /// What a new run can begin with in the place of this one, as options that a shell takes: "--weights FILE", its last weights.
+  /// Those of a run with train.quantize are of 8 bits, with which none can begin: then the ones that it began with itself. Empty
+  /// where these are not there. No punctuation may follow it.
+  std::string weights_of_new_run() const;
+  /// Advice for what the run cannot be resumed with: "start a new run with --weights FILE". Without weights that are there,
+  /// "start a new run". No punctuation may follow FILE.
   std::string new_run() const;
 
   const std::filesystem::path& path() const { return path_; }

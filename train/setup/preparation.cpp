@@ -140,15 +140,17 @@ void remark_on_schedule(const RunConfig& config, const Dataset& training, bool c
   if (!length.bounded()) return;
   const int64_t steps = length.steps(), per_epoch = length.steps_per_epoch();
   const std::string run = counted(steps, "step", "steps");
-  const char* other_run = "Give it more epochs, or start a new run from its weights (--weights)";
+  const std::string other_run =
+      fmt::format("Give it more epochs, or start a new run from {} weights (--weights)",
+                  config.train.quantize ? "the same" : "its");
   // Under train.minutes the warm-up is cut to a tenth of what fits.
   const int64_t warmup = config.train.minutes > 0 ? 0 : schedule.in_steps(schedule.warmup, per_epoch);
   if (warmup > steps / 2) {
-    log::warn(
-        "The warm-up (schedule.warmup) takes {} and the run has {}: the learning rate rises {}. {}.",
-        counted(warmup, "step", "steps"), run,
-        warmup < steps ? "for more than half of it" : "until its end and never falls",
-        continues ? other_run : "For a warm-up of a tenth of the run at most: --set schedule.warmup=auto");
+    log::warn("The warm-up (schedule.warmup) takes {} and the run has {}: the learning rate rises {}. {}.",
+              counted(warmup, "step", "steps"), run,
+              warmup < steps ? "for more than half of it" : "until its end and never falls",
+              continues ? other_run.c_str()
+                        : "For a warm-up of a tenth of the run at most: --set schedule.warmup=auto");
   }
   if (schedule.kind != ScheduleKind::steps || schedule.steps.empty()) return;
   const int64_t first = schedule.in_steps(schedule.steps.front(), per_epoch);
@@ -156,7 +158,8 @@ void remark_on_schedule(const RunConfig& config, const Dataset& training, bool c
   log::warn(
       "The first of schedule.steps is step {} and the run has {}: none of them is reached, and the learning rate does not "
       "fall. {}.",
-      first, run, continues ? other_run : "For one that falls over the run: --set schedule.kind=cosine");
+      first, run,
+      continues ? other_run.c_str() : "For one that falls over the run: --set schedule.kind=cosine");
 }
 
 void append(std::vector<Choice>& choices, std::vector<Choice> more) {

@@ -24,7 +24,7 @@ TrainedModel with_saved_scales(TrainedModel trained, const RunFolder& folder) {
       trained.model.quantization.empty() ? "it has none" : quantization_refusal(trained.model);
   if (refusal.empty()) return trained;
   throw InputError("its scales of 8 bits do not fit the run's model: " + refusal, folder.state().string(),
-                   "Put back the state that the run saved, or start a new run.");
+                   "Put back the state that the run saved, or " + folder.new_run() + " instead.");
 }
 
 }  // namespace

@@ -133,17 +133,19 @@ void say_over(const RunConfig& config, const RunFolder& folder, const Trainer& t
         config.train.patience.value());
     return;
   }
+  const std::string weights = folder.weights_of_new_run();
   log::info(
       "This run is finished: all its {} are done. To make it longer: brightnet train --resume {} "
-      "{}; the learning rate then rises to what it is in the middle of so long a run. To start a new "
-      "run from its weights: --weights {}.",
+      "{}; the learning rate then rises to what it is in the middle of so long a run.{}",
       config.train.iterations > 0 ? fmt::format("{} iterations", progress.iteration)
                                   : fmt::format("{} epochs", epochs),
       shell_quoted(folder.path().string()),
       config.train.minutes > 0      ? fmt::format("--epochs {} --set train.minutes=0", 2 * epochs)
       : config.train.iterations > 0 ? fmt::format("--set train.iterations={}", 2 * progress.iteration)
                                     : fmt::format("--epochs {}", 2 * epochs),
-      shell_quoted(config.train.quantize ? config.train.weights : folder.last().string()));
+      weights.empty() ? ""
+                      : fmt::format(" To start a new run from its {}weights: {}.",
+                                    config.train.quantize ? "first " : "", weights));
 }
 
 /// Attaches the observers, on rank 0.

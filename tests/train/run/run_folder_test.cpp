@@ -99,6 +99,28 @@ TEST_F(Runs, ThatHaveTrainedLoseNothing) {
   EXPECT_TRUE(fs::exists(run.log())) << "another process has begun it";
 }
 
+TEST_F(Runs, NameTheWeightsThatANewOneCanBeginWith) {
+  const RunFolder folder = RunFolder::create(base_ / "quantized");
+  const auto write = [](const fs::path& file, const std::string& text) {
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  };
+  write(folder.last(), "of 8 bits");
+  write(folder.config(), "train: {quantize: false}\n");
+  EXPECT_EQ(folder.new_run(), "start a new run with --weights " + folder.last().string());
+  write(folder.config(), "train: {quantize: true}\n");
+  EXPECT_EQ(folder.new_run(), "start a new run") << "it is not known from which";
+  const fs::path began = base_ / "trained.weights", cfg = base_ / "trained.cfg";
+  write(folder.start(), "train.weights='" + began.string() + "'\ntrain.weights_cfg='" + cfg.string() + "'\n");
+  EXPECT_EQ(folder.new_run(), "start a new run") << "they are gone";
+  write(began, "");
+  write(cfg, "");
+  EXPECT_EQ(folder.new_run(),
+            "start a new run with --weights " + began.string() + " --weights-cfg " + cfg.string());
+  write(folder.config(), "train: [\n");
+  EXPECT_EQ(folder.new_run(), "start a new run with --weights " + folder.last().string());
+}
+
 TEST_F(Runs, AreResumedFromTheOneThatWasSavedLast) {
   const auto latest = [&] { return RunFolder::latest(RunFolder::numbered(base_ / "cells")); };
   const RunFolder first = RunFolder::create(base_ / "cells"), second = RunFolder::create(base_ / "cells"),

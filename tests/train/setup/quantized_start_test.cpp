@@ -2,6 +2,7 @@
 #include "train/setup/quantized_start.h"
 
 #include "layers/model/reader.h"
+#include "tests/logged.h"
 #include "tests/train/small_training.h"
 #include "tests/train/small_weights.h"
 #include "train/setup/training_run.h"
@@ -125,6 +126,12 @@ TEST_F(QuantizedStart, EndsInTheSameWeightsWhenItWasInterrupted) {
   // Resuming needs the state alone.
   fs::remove(fs::path(parts.out) / "weights/last.safetensors");
   ASSERT_EQ(train(resumed, false).end, TrainingEnd::finished);
+  {
+    const Logged said;
+    train(resumed, false);
+    const std::string advice = "To start a new run from its first weights: --weights " + weights_.string();
+    EXPECT_NE(said.text().find(advice), std::string::npos) << said.text();
+  }
   const fs::path last = "weights/last.safetensors";
   EXPECT_EQ(tensors_of(whole.out / last), tensors_of(parts.out / last));
   const TrainedModel trained = load_trained_model(parts.out / last);
