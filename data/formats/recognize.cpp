@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
+#include "core/printable.h"
 #include "core/text.h"
 #include "data/formats/classes.h"
 #include "data/formats/data_yaml.h"
@@ -200,22 +201,62 @@ std::optional<FoundData> find_in_folder(const fs::path& folder) {
   return found;
 }
 
-/// The JSON file of a folder that names validation or test images alone; of several, that of the instances. It is looked
-/// for where nothing else is recognized, since other labels may lie beside it. Empty where there is no such one.
-fs::path held_back_file(const fs::path& folder) {
+/// The JSON files of a folder that name validation or test images, by their names or, as Roboflow exports them, those of their
+/// folders; of several in a folder, those of the instances. They are looked for where nothing else is recognized, since other
+/// labels may lie beside them.
+std::vector<fs::path> held_back_files(const fs::path& folder) {
+  const auto recognized = [](std::vector<fs::path> files) {
+    // COCO's own archive also has captions_val2017.json and person_keypoints_val2017.json.
+    if (files.size() > 1)
+      std::erase_if(files,
+                    [](const fs::path& file) { return !file.filename().string().starts_with("instances"); });
+    std::erase_if(files, [](const fs::path& file) {
+      RecognizedData ignored;
+      return !recognize_format(file.lexically_normal(), ignored);
+    });
+    return files;
+  };
+  std::vector<fs::path> found;
   for (const char* below : {"annotations", "."}) {
     std::vector<fs::path> files = files_in(folder / below, ".json");
     std::erase_if(files, [](const fs::path& file) {
       const std::string name = file.filename().string();
       return !has_word_of(name, Split::val) && !has_word_of(name, Split::test);
     });
-    if (files.size() >
-        1)  // COCO's own archive also has captions_val2017.json and person_keypoints_val2017.json
-      std::erase_if(files,
-                    [](const fs::path& file) { return !file.filename().string().starts_with("instances"); });
-    if (files.size() == 1) return files[0].lexically_normal();
+    for (const fs::path& file : recognized(std::move(files))) found.push_back(file.lexically_normal());
+    if (!found.empty()) return found;
   }
-  return {};
+  for (const Split split : {Split::val, Split::test}) {
+    for (const std::string& name : split_names(split)) {
+      for (const fs::path& file : recognized(files_in(folder / name, ".json"))) found.push_back(file);
+    }
+  }
+  return found;
+}
+
+/// The data of validation or test images alone. Throws InputError where there are both: the training images are missing then,
+/// and which of the others is meant is not said.
+bool take_held_back_file(const fs::path& folder, const std::string& place, RecognizedData& data) {
+  const std::vector<fs::path> files = held_back_files(folder);
+  if (files.size() > 1) {
+    std::vector<std::string> names, options;
+    for (const fs::path& file : files) {
+      names.push_back(below_root(file, folder));
+      options.push_back("--data " + shell_quoted(file.string()));
+    }
+    throw InputError(
+        fmt::format("there are no training images, and others in several files: {}", fmt::join(names, ", ")),
+        place,
+        fmt::format(
+            "To evaluate or check one of these, give {} alone. A training needs a file of training images "
+            "too: give both, --data TRAIN,VAL in this order.",
+            fmt::join(options, " or ")));
+  }
+  if (files.empty() || !recognize_format(files[0], data)) return false;
+  data.what += " in a folder";
+  if (const std::string root = below_root(data.options.root, folder); root != ".")
+    add_remark(data, "read from its folder " + root);
+  return true;
 }
 
 [[noreturn]] void refuse(const std::string& place) {
@@ -237,9 +278,7 @@ RecognizedData recognize_folder(const fs::path& folder, const std::string& place
     add_remark(data, remark_on_splits(data.options));
     return data;
   }
-  const fs::path file = held_back_file(folder);
-  if (file.empty() || !recognize_format(file, data)) refuse(place);
-  data.what += " in a folder";
+  if (!take_held_back_file(folder, place, data)) refuse(place);
   return data;
 }
 

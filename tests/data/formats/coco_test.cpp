@@ -8,6 +8,7 @@
 namespace brightnet {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Kind = DataProblem::Kind;
 
@@ -246,6 +247,31 @@ TEST(Coco, AFolderOfValidationImagesAloneIsAsItsFile) {
   EXPECT_EQ(recognize_data((data.root() / "both").string()).options.format->name, "yolo");
   data.text("beside/instances_test2017.json", instances);
   EXPECT_THROW(recognize_data((data.root() / "beside").string()), InputError) << "of two none is chosen";
+}
+
+TEST(Coco, RoboflowsValidationImagesWithoutTrainingImages) {
+  const DatasetFolder data;
+  const fs::path root = data.root() / "robo";
+  for (const std::string split : {"valid", "test"}) {
+    for (const char* image : {"a.jpg", "b.jpg"}) data.image("robo/" + split + "/" + image);
+    data.text("robo/" + split + "/_annotations.coco.json", coco_example().dump());
+  }
+  try {
+    recognize_data(root.string());
+    ADD_FAILURE() << "of two none is chosen";
+  } catch (const InputError& e) {
+    EXPECT_TRUE(contains(e.what(),
+                         "robo: there are no training images, and others in several files: "
+                         "valid/_annotations.coco.json, test/_annotations.coco.json. To evaluate or check"))
+        << e.what();
+    EXPECT_TRUE(contains(e.what(), "--data " + (root / "test/_annotations.coco.json").string())) << e.what();
+  }
+  fs::remove_all(root / "test");
+  data.text("robo/docs/notes.md", "of the export\n");
+  const RecognizedData valid = recognize_data(root.string());
+  EXPECT_TRUE(contains(valid.text(), "read from its folder valid")) << valid.text();
+  EXPECT_TRUE(valid.undivided() && names_held_back_images(valid.options)) << "eval takes all of them";
+  EXPECT_EQ(read_dataset(valid.options, Split::train).images.size(), 2u);
 }
 
 TEST(Coco, TwoCategoriesOfOneNameAreOneClass) {
