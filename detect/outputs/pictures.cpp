@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 
 #include <fmt/format.h>
@@ -53,6 +54,17 @@ class CropOutput : public DetectionOutput {
   std::vector<std::string> class_names_;
 };
 
+/// Whether OpenCV has an encoder for MPEG-4, which it tells by beginning a file alone.
+bool writes_mpeg4() {
+  std::error_code failed;
+  std::string folder = (fs::temp_directory_path(failed) / "brightnet-XXXXXX").string();
+  if (failed || !::mkdtemp(folder.data()))
+    return true;  // as most can; an error comes when a video is written
+  const bool opened = make_video_writer()->open(folder + "/a.mp4", codec_code("mp4v"), 25, cv::Size(64, 64));
+  fs::remove_all(folder, failed);
+  return opened;
+}
+
 class PictureOutput : public DetectionOutput {
  public:
   PictureOutput(const fs::path& folder, std::vector<std::string> class_names, const BoxStyle& style)
@@ -63,6 +75,12 @@ class PictureOutput : public DetectionOutput {
 
   void check(const Frame& frame) override {
     files_.place(is_video_name(frame.file) ? frame.name + video_ending : picture_name(frame));
+    if (!is_video_name(frame.file)) return;
+    try {
+      files_.place(frame.name + other_video_ending);
+    } catch (const InputError&) {
+      if (!writes_mpeg4()) throw;
+    }
   }
 
   void add(const FoundObjects& found) override {
@@ -89,6 +107,7 @@ class PictureOutput : public DetectionOutput {
 
  private:
   static constexpr const char* video_ending = ".mp4";
+  static constexpr const char* other_video_ending = ".avi";  // where OpenCV cannot write MPEG-4
 
   /// The picture's name, with the image's own ending where pictures of that kind can be written.
   static std::string picture_name(const Frame& frame) {
@@ -103,7 +122,7 @@ class PictureOutput : public DetectionOutput {
     video_ = make_video_writer();
     fs::path file = begin_video(video_ending);
     if (video_->open(file.string(), codec_code("mp4v"), clip_->frames_per_second, size)) return;
-    file = begin_video(".avi");
+    file = begin_video(other_video_ending);
     if (video_->open(file.string(), codec_code("MJPG"), clip_->frames_per_second, size)) {
       log::warn("OpenCV cannot write MPEG-4 here; {} is Motion JPEG.", file.string());
       return;

@@ -74,6 +74,20 @@ TEST_F(DetectCommand, WritesEveryLayoutFromOnePass) {
     EXPECT_NE(result.err.find(word), std::string::npos) << result.err;
 }
 
+TEST_F(DetectCommand, AUsersOwnVideoIsRefusedBeforeAnythingIsWrittenAlsoWithoutMpeg4) {
+  fs::create_directories(run_.folder() / "source");
+  fs::create_directories(run_.folder() / "found");
+  write_clip(run_.folder() / "source/clip.avi", 3);
+  fs::copy_file(*begin(fs::directory_iterator(run_.folder() / "data/images/val")),
+                run_.folder() / "source/a.jpg");
+  write_atomically(run_.folder() / "found/clip.avi", std::string("a user's own"));
+  const char* const backends[] = {"OPENCV_VIDEOIO_PRIORITY_FFMPEG", "OPENCV_VIDEOIO_PRIORITY_GSTREAMER"};
+  for (const char* backend : backends) ::setenv(backend, "0", 1);
+  expect_refusal("source", {"--out", "found"}, "found/clip.avi: there is a file of this name already");
+  for (const char* backend : backends) ::unsetenv(backend);
+  EXPECT_FALSE(exists("found/a.jpg")) << "before anything is written";
+}
+
 TEST_F(DetectCommand, AnAnswerMayLieInTheNewFolderOfThePictures) {
   for (int i = 0; i < 2; ++i) {  // the same command as often as one likes
     const ProgramResult result = detect("data/images/val", {"--out", "found", "--json", "found/a.json"});
