@@ -30,6 +30,8 @@ struct DatasetFormat {
   /// Whether data.train names the images of this other split too, so that its own key may be empty. Null: it
   /// never does.
   bool (*train_names)(Split split, const DataOptions& options) = nullptr;
+  /// Whether the key of a split may be a list of places.
+  bool several_places = false;
   /// The extension of the files that `data split` writes for data.train and the like; empty: it cannot write them.
   std::string written_extension = ".txt";
   /// Writes such files for `data split`. Null: the files are lists with a line for each image.

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -59,9 +60,14 @@ std::vector<fs::path> split_places(const DataOptions& options, Split split,
 fs::path split_place(const DataOptions& options, Split split, const std::vector<fs::path>& folders) {
   const std::vector<fs::path> places = split_places(options, split, folders);
   if (places.size() == 1) return places[0];
-  throw InputError(fmt::format("data.{} is a list of {} places, and data.format: {} takes one",
-                               enum_name(split), places.size(), options.format->name),
-                   "", "Only data.format: yolo takes several.");
+  std::vector<std::string> several;
+  for (const DatasetFormat& format : dataset_formats()) {
+    if (format.several_places) several.push_back(format.name);
+  }
+  throw InputError(
+      fmt::format("data.{} is a list of {} places, and data.format: {} takes one", enum_name(split),
+                  places.size(), options.format->name),
+      "", fmt::format("Only with data.format: {} may there be several.", fmt::join(several, " or ")));
 }
 
 fs::path split_file(const DataOptions& options, Split split, const char* what) {

@@ -18,7 +18,6 @@
 #include "data/formats/format.h"
 #include "data/formats/layout.h"
 #include "data/formats/voc_files.h"
-#include "data/formats/yolo.h"
 
 namespace brightnet {
 
@@ -130,7 +129,7 @@ std::vector<std::string> lines_of_yaml(const FoldersOfSplits& folders, const fs:
   for (const auto& [split, all] : folders) {
     std::vector<std::string> names;
     for (const fs::path& folder : all) names.push_back(below_root(folder, place));
-    if (names.size() > 1 && format.open != open_yolo) return {};
+    if (names.size() > 1 && !format.several_places) return {};
     lines.push_back(names.size() == 1 ? fmt::format("{}: {}", enum_name(split), names[0])
                                       : fmt::format("{}: [{}]", enum_name(split), fmt::join(names, ", ")));
   }

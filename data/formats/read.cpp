@@ -230,7 +230,7 @@ void DataOptions::fields(Fields& f) {
   f("root", root, "folder that the relative paths below start from");
   visit_places(
       f, "train", train,
-      "training images: a list file, image folder (yolo: or a list of them), COCO JSON or obj.data, by format");
+      "training images: a list file, image folder (yolo, voc: or a list of them), COCO JSON or obj.data, by format");
   visit_places(f, "val", val, "validation images, named in the same way");
   visit_places(f, "test", test,
                "images for `eval --split test`, named in the same way; never used in training");

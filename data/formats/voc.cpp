@@ -8,11 +8,16 @@
 // column, the flag of VOC's lists by class, is ignored; a line may also be the path of an image, absolute or below
 // JPEGImages or the root, which that of its XML may follow), or
 // a folder of images with the XML files beside them, in Annotations or in annotations, where they may lie in the same
-// folders as the images. Without data.classes the classes are
+// folders as the images; or several of these. What lies in a folder of its own with Annotations and JPEGImages, as each
+// year does in VOCdevkit, has that as its root. Without data.classes the classes are
 // all names in train and val, sorted.
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <unordered_map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -20,10 +25,9 @@
 #include "data/formats/folder.h"
 #include "data/formats/format.h"
 #include "data/formats/labels.h"
-#include "data/formats/layout.h"
 #include "data/formats/places.h"
 #include "data/formats/voc_files.h"
-#include "data/formats/yolo.h"
+#include "data/formats/voc_layout.h"
 #include "data/image/read_image.h"
 
 namespace brightnet {
@@ -145,44 +149,82 @@ VocEntry entry_of_line(const std::string& line, const fs::path& root, const Imag
   return entry;
 }
 
-fs::path place_of(const DataOptions& options, Split split) {
-  const fs::path root = options.root;
+/// The places of a split, there or not.
+std::vector<fs::path> places_of(const DataOptions& options, Split split) {
+  const fs::path root = options.root, lists = root / "ImageSets/Main";
   std::error_code failed;
-  const fs::path short_form = root / "ImageSets/Main" / (split_path(options, split) + ".txt");
-  const std::vector<fs::path> folders{root, root / "ImageSets/Main"};
-  const bool is_short =
-      !fs::exists(find_below(split_path(options, split), folders), failed) && fs::exists(short_form, failed);
-  return is_short ? short_form : split_place(options, split, folders);
+  std::vector<fs::path> places;
+  for (const std::string& path : listed_places(options.place(split))) {
+    const fs::path place = find_below(path, {root, lists}), short_form = lists / (path + ".txt");
+    places.push_back(!fs::exists(place, failed) && fs::exists(short_form, failed) ? short_form : place);
+  }
+  return places;
 }
 
-std::vector<VocEntry> entries_of(const fs::path& place, const fs::path& root, const ImageFolder& images,
-                                 ProblemLog& log) {
+/// The folder with Annotations/ and JPEGImages/ in data.root that a place lies in, such as that of one year in VOCdevkit/, of
+/// several the innermost; data.root where there is none.
+fs::path root_of(const fs::path& place, const fs::path& data_root) {
+  fs::path folder = fs::absolute(data_root / "").lexically_normal().parent_path(), root = data_root;
+  const fs::path inside = fs::absolute(place).lexically_normal().lexically_relative(folder);
+  if (inside.empty() || *inside.begin() == "..") return root;
+  for (auto part = inside.begin(); std::next(part) != inside.end(); ++part) {
+    folder /= *part;
+    if (is_voc_folder(folder)) root = folder;
+  }
+  return root;
+}
+
+/// The options for a root with those places alone that belong to it.
+DataOptions options_of_root(const DataOptions& options, const fs::path& root) {
+  const auto own = [&](Split split) {
+    std::vector<std::string> places;
+    for (const fs::path& place : places_of(options, split)) {
+      if (root_of(place, options.root) == root) places.push_back(fs::absolute(place).string());
+    }
+    return fmt::format("{}", fmt::join(places, "\n"));
+  };
+  DataOptions of_root = options;
+  of_root.root = root.string();
+  of_root.train = own(Split::train);
+  of_root.val = own(Split::val);
+  of_root.test = own(Split::test);
+  return of_root;
+}
+
+std::vector<VocEntry> entries_of(const std::vector<fs::path>& places, const fs::path& root,
+                                 const ImageFolder& images, ProblemLog& log) {
   std::error_code failed;
   std::vector<VocEntry> entries;
-  if (fs::is_directory(place, failed)) {
-    const FolderFiles files = files_below(place);
-    const auto entry = [&](const fs::path& file) { return entry_of_image(file, root); };
-    report_unknown_endings(
-        files, [&](const fs::path& file) { return voc_labels(entry(file), root); }, log);
-    for (const auto& image : files.images) entries.push_back(entry(image));
-    mark_ambiguous(entries, {});
-    return entries;
+  bool lists_path = false;
+  for (const fs::path& place : places) {
+    if (fs::is_directory(place, failed)) {
+      const FolderFiles files = files_below(place);
+      const auto entry = [&](const fs::path& file) { return entry_of_image(file, root); };
+      report_unknown_endings(
+          files, [&](const fs::path& file) { return voc_labels(entry(file), root); }, log);
+      for (const auto& image : files.images) entries.push_back(entry(image));
+      continue;
+    }
+    for (const TextLine& line : read_lines(place, most_list_bytes)) {
+      entries.push_back(entry_of_line(line.text, root, images));
+      lists_path = lists_path || !entries.back().image.empty();
+    }
   }
-  for (const TextLine& line : read_lines(place, most_list_bytes))
-    entries.push_back(entry_of_line(line.text, root, images));
-  const bool any_path =
-      std::any_of(entries.begin(), entries.end(), [](const VocEntry& entry) { return !entry.image.empty(); });
-  const bool below = any_path && fs::is_directory(root / "JPEGImages", failed);
+  const bool below = lists_path && fs::is_directory(root / "JPEGImages", failed);
   mark_ambiguous(entries, below ? images_below(root / "JPEGImages") : std::vector<fs::path>());
   return entries;
 }
 
+/// `options`: those of the root.
 std::vector<VocEntry> read_entries(const DataOptions& options, Split split, const ImageFolder& images,
                                    ProblemLog& log) {
-  const fs::path place = place_of(options, split);
-  std::vector<VocEntry> entries = entries_of(place, options.root, images, log);
-  std::error_code failed;
-  match_by_filename(entries, fs::is_directory(place, failed), options, split, log);
+  const std::vector<fs::path> places = places_of(options, split);
+  std::vector<VocEntry> entries = entries_of(places, options.root, images, log);
+  const bool folders = std::all_of(places.begin(), places.end(), [](const fs::path& place) {
+    std::error_code failed;
+    return fs::is_directory(place, failed);
+  });
+  match_by_filename(entries, folders, options, split, log);
   // Names of a list are those of one image and one label file; only images by their paths can share one.
   if (std::all_of(entries.begin(), entries.end(), [](const VocEntry& entry) { return entry.image.empty(); }))
     return entries;
@@ -191,7 +233,7 @@ std::vector<VocEntry> read_entries(const DataOptions& options, Split split, cons
     ProblemLog ignored(true);  // what is wrong with another split is reported when that is read
     try {
       const std::vector<VocEntry> others =
-          entries_of(place_of(options, other), options.root, images, ignored);
+          entries_of(places_of(options, other), options.root, images, ignored);
       report_shared_labels(entries, others, options.root, log);
     } catch (const InputError&) {
     }
@@ -199,10 +241,13 @@ std::vector<VocEntry> read_entries(const DataOptions& options, Split split, cons
   return entries;
 }
 
+/// The images of one root.
 class VocLabels : public LabelSource {
  public:
-  VocLabels(const DataOptions& options, Split split, ProblemLog& log)
+  /// `options`: those of the root; `by_name`: whether data.root finds its images by their names.
+  VocLabels(const DataOptions& options, Split split, bool by_name, ProblemLog& log)
       : root_(options.root),
+        by_name_(by_name),
         images_(root_ / "JPEGImages"),
         entries_(read_entries(options, split, images_, log)) {}
 
@@ -213,7 +258,7 @@ class VocLabels : public LabelSource {
     LabelledImage out;
     out.file =
         entry.image.empty() ? images_.find(entry.name).value_or(images_.expected(entry.name)) : entry.image;
-    if (entry.image.empty()) out.listed = entry.name;
+    if (entry.image.empty() && by_name_) out.listed = entry.name;
     const LabelFile labels = voc_labels(entry, root_);
     if (!has_labels(labels, out, log)) return out;
     const VocDocument document(labels.path);
@@ -234,13 +279,44 @@ class VocLabels : public LabelSource {
 
  private:
   fs::path root_;
+  bool by_name_;
   ImageFolder images_;
   std::vector<VocEntry> entries_;
 };
 
+/// The images of several roots, one after another: those of one name in two roots are different ones.
+class JoinedVocLabels : public LabelSource {
+ public:
+  explicit JoinedVocLabels(std::vector<VocLabels> parts) : parts_(std::move(parts)) {}
+
+  size_t size() const override {
+    size_t images = 0;
+    for (const VocLabels& part : parts_) images += part.size();
+    return images;
+  }
+  LabelledImage image(size_t index, ProblemLog& log) const override {
+    size_t part = 0;
+    for (; index >= parts_[part].size(); ++part) index -= parts_[part].size();
+    return parts_[part].image(index, log);
+  }
+
+ private:
+  std::vector<VocLabels> parts_;
+};
+
 std::unique_ptr<LabelSource> open_voc(const DataOptions& options, Split split, ProblemLog& log) {
-  data_root(options);
-  return std::make_unique<VocLabels>(options, split, log);
+  const fs::path root = data_root(options);
+  split_path(options, split);  // throws where there is none
+  std::vector<fs::path> roots;
+  for (const fs::path& place : places_of(options, split)) {
+    check_exists(place, split);
+    fs::path own = root_of(place, root);
+    if (std::find(roots.begin(), roots.end(), own) == roots.end()) roots.push_back(std::move(own));
+  }
+  std::vector<VocLabels> parts;
+  for (const fs::path& own : roots)
+    parts.emplace_back(options_of_root(options, own), split, own == root, log);
+  return std::make_unique<JoinedVocLabels>(std::move(parts));
 }
 
 /// Whether an image has an XML, and this is VOC's: cameras write some beside their pictures too.
@@ -253,78 +329,12 @@ bool has_voc_file(const fs::path& image, const fs::path& root) {
   return head.find("<annotation") != std::string::npos;
 }
 
-/// The folder that Pascal VOC's own archives unpack to holds that of one year.
-fs::path below_devkit(const fs::path& place) {
-  const fs::path devkit = place / "VOCdevkit", folder = fs::is_directory(devkit) ? devkit : place;
-  std::vector<fs::path> years;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.is_directory() && entry.path().filename().string().starts_with("VOC"))
-      years.push_back(entry.path());
-  }
-  return years.size() == 1 ? years[0] : place;
-}
-
-/// Sets the splits that ImageSets/Main or ImageSets has lists of; without one for train, all images are for training.
-void take_lists(const fs::path& root, DataOptions& options) {
-  const auto list = [&](std::vector<std::string> names) -> std::string {
-    for (const char* folder : {"ImageSets/Main/", "ImageSets/"}) {
-      for (const std::string& name : names) {
-        const std::string path = folder + name + ".txt";
-        if (fs::exists(root / path)) return path;
-      }
-    }
-    return "";
-  };
-  options.root = root.string();
-  options.train = list(split_names(Split::train));
-  options.val = list(split_names(Split::val));
-  options.test = list(split_names(Split::test));
-  if (options.train.empty()) options.train = "JPEGImages";
-}
-
-std::string recognize_voc(const fs::path& place, DataOptions& options) {
-  if (!fs::is_directory(place)) return "";
-  const fs::path root = below_devkit(place);
-  const auto places = [&](const fs::path& image) {
-    std::vector<fs::path> found = voc_label_places(entry_of_image(image, root), root);
-    // Where labels/ lies beside images/, the YOLO labels there are meant; they were made from the XML files.
-    const fs::path yolo = parallel_label(image);
-    if (yolo.empty() || !fs::is_directory(yolo.parent_path())) return found;
-    const std::vector<fs::path> parallel = voc_parallel_labels(image);
-    std::erase_if(found, [&](const fs::path& file) {
-      return std::find(parallel.begin(), parallel.end(), file) != parallel.end();
-    });
-    return found;
-  };
-  const auto good = [&](const fs::path& folder) {
-    return any_image(folder, [&](const fs::path& image) { return find_label_file(places(image)).found; });
-  };
-  const SplitTests tests{.train = good,
-                         .labelled = [&](const fs::path& folder) { return any_labelled(folder, places); }};
-  if (fs::is_directory(root / "Annotations") && fs::is_directory(root / "JPEGImages")) {
-    take_lists(root, options);
-    if (options.train == "JPEGImages") take_splits(root, {"JPEGImages/*"}, tests.of_known_format(), options);
-    return "a Pascal VOC folder";
-  }
-  constexpr const char* divided = "folders of images with Pascal VOC's XML files";
-  if (take_splits(root, {"*"}, tests, options)) return divided;
-  if (fs::is_directory(root / "images") && fs::is_directory(root / "labels")) return "";
-  for (const char* images : {"images", "."}) {
-    if (!fs::is_directory(root / images) || !good(root / images)) continue;
-    if (take_splits(root, {"images/*", "JPEGImages/*", "*"}, tests.of_known_format(), options))
-      return divided;
-    options.root = root.string();
-    options.train = images;
-    return "a folder of images with Pascal VOC's XML files";
-  }
-  return "";
-}
-
 }  // namespace
 
 DatasetFormat voc_format() {
   return {.name = "voc",
           .open = open_voc,
+          .several_places = true,
           .recognize = recognize_voc,
           .recognized_by =
               "a Pascal VOC folder (Annotations/ and JPEGImages/), or images with .xml files beside "

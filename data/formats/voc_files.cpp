@@ -171,13 +171,15 @@ class VocFolders {
       for (const fs::path& image : images_below(root_ / "JPEGImages")) add(image);
     }
     for (const Split other : given_splits(options)) {  // Annotations/ may be that of all splits
-      if (other == split || listed_places(options.place(other)).size() != 1) continue;
-      const fs::path folder = find_below(options.place(other), {root_});
-      if (!fs::is_directory(folder, failed)) continue;
-      for (const fs::path& image : images_below(folder)) {
-        add(image);
-        of_others_.insert(image.filename().string());
-        of_others_.insert(image.stem().string());
+      if (other == split) continue;
+      for (const std::string& place : listed_places(options.place(other))) {
+        const fs::path folder = find_below(place, {root_});
+        if (!fs::is_directory(folder, failed)) continue;
+        for (const fs::path& image : images_below(folder)) {
+          add(image);
+          of_others_.insert(image.filename().string());
+          of_others_.insert(image.stem().string());
+        }
       }
     }
   }

@@ -437,6 +437,7 @@ DatasetFormat yolo_format() {
   return {
       .name = "yolo",
       .open = open_yolo,
+      .several_places = true,
       .recognize = recognize_yolo,
       .recognized_by =
           "a folder of images with YOLO labels (.txt beside them, or labels/ beside images/), also "

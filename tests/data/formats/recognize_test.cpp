@@ -237,6 +237,34 @@ TEST_F(Recognize, PascalVoc) {
   EXPECT_EQ(summary("."), summary("VOCdevkit"));
 }
 
+TEST_F(Recognize, TheYearsOfPascalVocTogether) {
+  const std::string kit = "VOCdevkit/";
+  for (const std::string year : {"VOC2007", "VOC2012"}) {
+    voc(kit + year + "/JPEGImages/1.jpg", kit + year + "/Annotations/1.xml");
+    data_.text(kit + year + "/ImageSets/Main/train.txt", "1\n");
+  }
+  data_.image(kit + "VOC2012/JPEGImages/2.jpg");
+  data_.text(kit + "VOC2012/ImageSets/Main/val.txt", "2\n");
+  data_.text(kit + "VOC2007/ImageSets/Main/test.txt", "1\n");
+  fs::create_directories(data_.root() / kit / "VOCcode");
+  const RecognizedData data = recognized("VOCdevkit");
+  EXPECT_EQ(data.what, "the Pascal VOC folders VOC2007 and VOC2012");
+  EXPECT_EQ(data.options.train, "VOC2007/ImageSets/Main/train.txt\nVOC2012/ImageSets/Main/train.txt");
+  EXPECT_EQ(data.options.val, "VOC2012/ImageSets/Main/val.txt");
+  EXPECT_EQ(data.options.test, "VOC2007/ImageSets/Main/test.txt");
+  const Dataset train = read_dataset(data.options, Split::train);
+  ASSERT_EQ(train.images.size(), 2u);
+  for (const auto& image : train.images) EXPECT_EQ(image.annotations.size(), 1u) << image.file;
+  EXPECT_NE(train.images[0].file, train.images[1].file) << "one name in two years";
+  EXPECT_EQ(train.images[0].listed, "") << "data.root does not find it by its name";
+  EXPECT_EQ(recognized(".").options.train, data.options.train);
+  // The test images of one year alone are not for training.
+  fs::remove(data_.root() / kit / "VOC2007/ImageSets/Main/train.txt");
+  EXPECT_EQ(recognized("VOCdevkit").options.train, "VOC2012/ImageSets/Main/train.txt");
+  fs::remove_all(data_.root() / kit / "VOC2012");
+  EXPECT_EQ(recognized("VOCdevkit").options.root, (data_.root() / kit / "VOC2007").string()) << "not VOCcode";
+}
+
 TEST_F(Recognize, ImagesWithVocsXml) {
   voc("robo/train/a.jpg", "robo/train/a.xml");
   voc("robo/valid/b.jpg", "robo/valid/b.xml");

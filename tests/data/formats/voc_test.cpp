@@ -378,6 +378,24 @@ TEST(Voc, NothingOfADamagedFileIsRead) {
   for (const auto& image : dataset.images) EXPECT_TRUE(image.annotations.empty());
 }
 
+TEST(Voc, ASplitMayHaveSeveralPlaces) {
+  const DatasetFolder data;
+  const std::string box = object("x", corners("1", "1", "9", "9"));
+  for (const char* image : {"a/images/1", "b/images/1", "JPEGImages/2", "JPEGImages/3"})
+    data.image(std::string(image) + ".jpg");
+  for (const char* labels : {"a/annotations/1", "b/annotations/1", "Annotations/2", "Annotations/3"})
+    data.text(std::string(labels) + ".xml", annotation(box));
+  data.text("two.txt", "2\n");
+  data.text("three.txt", "3\n");
+  const DataOptions options = data.options("voc", "a/images\nb/images\ntwo.txt", {"x"}, "three.txt");
+  const Dataset train = read_dataset(options, Split::train);
+  ASSERT_EQ(train.images.size(), 3u) << summarize(train.problems);
+  EXPECT_TRUE(train.problems.empty()) << summarize(train.problems);
+  for (const auto& image : train.images) EXPECT_EQ(image.annotations.size(), 1u) << image.file;
+  EXPECT_EQ(train.images[2].listed, "2");
+  EXPECT_EQ(read_dataset(options, Split::val).images.size(), 1u);
+}
+
 TEST(Voc, ClassesAreTheSortedNamesOfBothSplits) {
   const DatasetFolder data;
   for (const char* name : {"a", "b"}) data.image(std::string("JPEGImages/") + name + ".jpg");
