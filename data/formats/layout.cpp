@@ -55,22 +55,16 @@ std::vector<fs::path> image_roots(const fs::path& labels, const fs::path& root) 
   return {folder.filename() == "annotations" ? folder.parent_path() : folder, root};
 }
 
-/// The first place for a name of the split that is there and good; "" when none is.
-std::string place_of_split(const fs::path& root, const std::string& layout, Split split,
-                           const SplitTests::Test& good) {
-  const size_t star = layout.find('*');
-  for (const std::string& name : split_names(split)) {
-    std::error_code failed;
-    const std::string place = layout.substr(0, star) + name + layout.substr(star + 1);
-    if (fs::exists(root / place, failed) && good(root / place)) return place;
-  }
-  return "";
-}
-
 bool take_splits_of_layout(const fs::path& root, const std::string& layout, const SplitTests& tests,
                            DataOptions& options) {
-  const auto find = [&](Split split, const SplitTests::Test& good) {
-    return place_of_split(root, layout, split, good);
+  const size_t star = layout.find('*');
+  const auto find = [&](Split split, const SplitTests::Test& good) -> std::string {
+    for (const std::string& name : split_names(split)) {
+      std::error_code failed;
+      const std::string place = layout.substr(0, star) + name + layout.substr(star + 1);
+      if (fs::exists(root / place, failed) && good(root / place)) return place;
+    }
+    return "";
   };
   const std::string train = find(Split::train, tests.train);
   if (train.empty()) return false;
@@ -159,14 +153,6 @@ SplitTests SplitTests::of_known_format() const {
   tests.train = images;
   tests.several = true;
   return tests;
-}
-
-void take_other_splits(const fs::path& root, const std::vector<std::string>& layouts,
-                       const SplitTests::Test& good, DataOptions& options) {
-  for (const std::string& layout : layouts) {
-    if (options.val.empty()) options.val = place_of_split(root, layout, Split::val, good);
-    if (options.test.empty()) options.test = place_of_split(root, layout, Split::test, good);
-  }
 }
 
 bool take_splits(const fs::path& root, const std::vector<std::string>& layouts, const SplitTests& tests,

@@ -52,11 +52,6 @@ struct SplitTests {
 bool take_splits(const std::filesystem::path& root, const std::vector<std::string>& layouts,
                  const SplitTests& tests, DataOptions& options);
 
-/// Sets val and test, where they are empty, to the first `good` places for them in these layouts: of training images that have no
-/// folder of their split, beside them.
-void take_other_splits(const std::filesystem::path& root, const std::vector<std::string>& layouts,
-                       const SplitTests::Test& good, DataOptions& options);
-
 /// The folders in which a split's images may lie when one file has the labels of all of them, the likeliest first: below
 /// data.root (and before it the file's own folder, or the one above annotations/, where that is elsewhere) the folder that
 /// is named as the file ends ("instances_train2017.json") or as the split, images/, and what lies beside the file.

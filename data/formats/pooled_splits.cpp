@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -190,14 +192,49 @@ void refuse_held_back_folder(const fs::path& folder, const DataOptions& options,
           division, (place / "data.yaml").string(), options.format->name, of_root, options.train));
 }
 
-/// Test images are there and not used, because no labels of theirs were found.
-std::string unused_test(const DataOptions& options) {
+using Test = std::function<bool(const fs::path& folder)>;
+
+/// The first folder outside of the training images that has the name of a split and passes the test, as a path below the
+/// root: val/images beside images/. Empty where there is none, or where no folder has the training images.
+std::string folder_beside(const DataOptions& options, Split split, const Test& good) {
   const fs::path root = options.root, train = root / options.train;
   std::error_code failed;
-  if (!options.test.empty() || options.train == "." || !fs::is_directory(train, failed)) return "";
-  const fs::path test = of_other_split(train, Split::test);
-  if (test.empty() || fs::path(below_root(test, root)).is_absolute() || !any_image(test)) return "";
-  return fmt::format("without {} (no labels were found there)", below_root(test, root));
+  if (!fs::is_directory(train, failed)) return "";
+  for (const auto& [before, behind] :
+       {std::pair("", "/images"), {"images/", ""}, {"JPEGImages/", ""}, {"", ""}}) {
+    for (const std::string& name : split_names(split)) {
+      std::string place = before + name + behind;
+      const fs::path folder = root / place;
+      if (fs::is_directory(folder, failed) && !is_output_folder(folder) && !lies_in(folder, train) &&
+          good(folder))
+        return place;
+    }
+  }
+  return "";
+}
+
+/// Whether any image of a folder has labels, however many have none.
+bool has_labelled(const fs::path& folder, const DataOptions& options) {
+  const auto labelled = [&](const fs::path& image) { return options.format->labelled(image, options.root); };
+  if (any_image(folder, labelled)) return true;
+  const std::vector<fs::path> images = images_below(folder);
+  return std::any_of(images.begin(), images.end(), labelled);
+}
+
+/// Validation or test images are there and not used, because no labels of theirs were found.
+std::string unlabelled_split(const DataOptions& options, Split split) {
+  const fs::path root = options.root, train = root / options.train;
+  std::error_code failed;
+  if (!options.place(split).empty() || !fs::is_directory(train, failed)) return "";
+  std::string place;
+  if (options.format->labelled) {
+    place = folder_beside(options, split, [](const fs::path& folder) { return any_image(folder); });
+  } else if (const fs::path test = of_other_split(train, Split::test);
+             split == Split::test && !test.empty() && any_image(test)) {
+    place = below_root(test, root);
+  }
+  const bool beside = !place.empty() && !fs::path(place).is_absolute();
+  return beside ? fmt::format("without {} (no labels were found there)", place) : "";
 }
 
 /// A folder of VOC lists images of other splits, and none of train.
@@ -321,8 +358,19 @@ void refuse_pooled_splits(const RecognizedData& data, const fs::path& place) {
           options.format->name, lines.empty() ? "in " + file : std::string("instead")));
 }
 
+void take_splits_beside(RecognizedData& data) {
+  DataOptions& options = data.options;
+  if (!data.undivided() || !options.format->labelled) return;
+  const auto labelled = [&](const fs::path& folder) { return has_labelled(folder, options); };
+  std::string val = folder_beside(options, Split::val, labelled);
+  std::string test = folder_beside(options, Split::test, labelled);
+  options.val = std::move(val);
+  options.test = std::move(test);
+}
+
 std::string remark_on_splits(const DataOptions& options) {
-  std::vector<std::string> remarks{unused_test(options), missing_list(options),
+  std::vector<std::string> remarks{unlabelled_split(options, Split::val),
+                                   unlabelled_split(options, Split::test), missing_list(options),
                                    unused_list(options, Split::val), unused_list(options, Split::test)};
   std::erase(remarks, "");
   return fmt::format("{}", fmt::join(remarks, ", "));

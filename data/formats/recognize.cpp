@@ -275,6 +275,7 @@ RecognizedData recognize_folder(const fs::path& folder, const std::string& place
     data = std::move(found->data);
     if (found->described) return data;
     refuse_pooled_splits(data, folder);
+    take_splits_beside(data);
     add_remark(data, remark_on_splits(data.options));
     return data;
   }

@@ -118,15 +118,16 @@ std::vector<fs::path> voc_label_places(const VocEntry& entry, const fs::path& ro
   fs::path beside = entry.image;
   if (!beside.empty()) beside.replace_extension(".xml");
   std::vector<fs::path> places{beside};
-  std::vector<std::string> names = entry.paths;
-  if (!entry.ambiguous) names.push_back(entry.name);
-  for (const std::string& name : names) {
+  const auto add = [&](const fs::path& place) {
+    if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+  };
+  const auto add_shared = [&](const std::string& name) {
     for (const char* shared : {"Annotations", "annotations"})
-      places.push_back((root / shared / (name + ".xml")).lexically_normal());
-  }
-  for (const fs::path& parallel : voc_parallel_labels(entry.image)) {
-    if (std::find(places.begin(), places.end(), parallel) == places.end()) places.push_back(parallel);
-  }
+      add((root / shared / (name + ".xml")).lexically_normal());
+  };
+  for (const std::string& path : entry.paths) add_shared(path);
+  for (const fs::path& parallel : voc_parallel_labels(entry.image)) add(parallel);
+  if (!entry.ambiguous) add_shared(entry.name);
   return places;
 }
 

@@ -61,8 +61,8 @@ void mark_ambiguous(std::vector<VocEntry>& entries, const std::vector<std::files
 /// Where the XML of an image in images/ or JPEGImages/ may be, in annotations/ or Annotations/ beside that folder.
 std::vector<std::filesystem::path> voc_parallel_labels(const std::filesystem::path& image);
 
-/// Where the XML of an entry may be: beside its image; in Annotations or annotations of the root, there in the same folders
-/// as the image or by its name alone unless that is ambiguous; or in a parallel folder.
+/// Where the XML of an entry may be: beside its image; in Annotations or annotations of the root, in the same folders as the
+/// image; in a parallel folder; or in those of the root by its name alone, unless that is ambiguous.
 std::vector<std::filesystem::path> voc_label_places(const VocEntry& entry, const std::filesystem::path& root);
 
 /// The first of these files that is there.

@@ -296,7 +296,6 @@ std::string recognize_yolo(const fs::path& place, DataOptions& options) {
     return divided;
   options.root = place.string();
   options.train = fs::is_directory(place / "images") ? "images" : ".";
-  if (options.train == "images") take_other_splits(place, {"*/images", "*"}, folders.labelled, options);
   return "a folder of images with YOLO labels";
 }
 

@@ -252,6 +252,29 @@ TEST_F(Layout, AFolderOfValidationImagesAmongOthersIsNotTrainedOn) {
   EXPECT_EQ(recognized("f").options.train, ".");
 }
 
+TEST_F(Layout, ValidationImagesInAnotherLayoutThanTrainingImagesAreTaken) {
+  for (const std::string root : {"a", "b"}) yolo(root + "/images/1.jpg", root + "/labels/1.txt");
+  yolo("a/val/images/2.jpg", "a/val/labels/2.txt");
+  EXPECT_EQ(summary("a"), "a folder of images with YOLO labels | yolo | a | images, val/images, ");
+  yolo("b/valid/images/2.jpg", "b/valid/labels/2.txt");
+  yolo("b/test/3.jpg", "b/test/3.txt");
+  EXPECT_EQ(summary("b"), "a folder of images with YOLO labels | yolo | b | images, valid/images, test");
+  yolo("c/images/train/1.jpg", "c/labels/train/1.txt");
+  yolo("c/val/images/2.jpg", "c/val/labels/2.txt");
+  EXPECT_EQ(summary("c"), "a folder with YOLO labels | yolo | c | images/train, val/images, ");
+  voc("d/images/1.jpg", "d/annotations/1.xml");
+  voc("d/val/images/1.jpg", "d/val/annotations/1.xml");
+  EXPECT_EQ(summary("d"), "a folder of images with Pascal VOC's XML files | voc | d | images, val/images, ");
+  DataOptions options = recognized("d").options;
+  EXPECT_EQ(count(read_dataset(options, Split::val), DataProblem::Kind::shared_labels), 0) << "each its own";
+  // Those that brightnet drew are none. Without labels they are named.
+  data_.text("b/test/.brightnet-detect", "0123456789abcdef 3.jpg\n");
+  EXPECT_EQ(recognized("b").options.test, "");
+  fs::remove_all(data_.root() / "a/val/labels");
+  EXPECT_EQ(recognized("a").options.val, "");
+  EXPECT_TRUE(contains(recognized("a").text(), "without val/images (no labels were found there)"));
+}
+
 TEST_F(Layout, WordsOfSplitsInOtherNamesStopNothing) {
   const auto folders = [&](const std::string& root, std::initializer_list<const char*> names) {
     for (const std::string name : names)
