@@ -18,6 +18,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What a head was trained with and darknet, which says nothing of keys that it does not know, would not train with.
+std::vector<std::string> remarks_on_training(const YoloAttributes& yolo) {
+  const YoloHead& head = yolo.head;
+  std::vector<std::string> remarks;
+  const auto add = [&](bool unlike, const char* key, const auto& value, const char* darknets) {
+    if (unlike) remarks.push_back(fmt::format("{}: {}; darknet would train with {}", key, value, darknets));
+  };
+  add(head.assignment != AssignmentKind::best_anchor, "assignment", enum_name(head.assignment),
+      "best_anchor");
+  add(head.focal_gamma > 0 && head.focal_gamma != 2, "focal_gamma", head.focal_gamma, "2");
+  add(head.negative_weight != 1, "negative_weight", head.negative_weight, "1");
+  add(head.objectness_gamma > 0, "objectness_gamma", head.objectness_gamma, "0");
+  const std::vector<float>& weights = yolo.class_weights;
+  add(std::any_of(weights.begin(), weights.end(), [](float weight) { return weight != 1; }), "class_weights",
+      fmt::format("[{}]", fmt::join(weights, ", ")), "1 for each class");
+  return remarks;
+}
+
 /// The sections of a .cfg after [net], and which of them stands for which of our layers.
 class Sections {
  public:
@@ -206,9 +224,7 @@ class Sections {
     need(layer);
     open("yolo");
     const YoloHead& head = yolo.head;
-    if (head.assignment != AssignmentKind::best_anchor)
-      text_ += fmt::format("# trained with assignment: {}; darknet would train with best_anchor\n",
-                           enum_name(head.assignment));
+    for (const std::string& remark : remarks_on_training(yolo)) text_ += "# trained with " + remark + '\n';
     set("mask", fmt::format("{}", fmt::join(head.mask, head.mask + head.mask_count, ",")));
     std::string anchors;
     for (int i = 0; i < head.anchor_count; ++i)

@@ -64,8 +64,12 @@ endfunction()
 
 # The CPU's kernels are not compiled so: what the compiler inlines decides how it rounds.
 function(brightnet_unity_build target)
+  cmake_parse_arguments(ARG "" "FILES" "" ${ARGN})
+  if(NOT ARG_FILES)
+    set(ARG_FILES 8)
+  endif()
   if(BRIGHTNET_UNITY_BUILD)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ARG_FILES})
     # The file that the compiler is given is none of them, and it takes their own types for those of a header.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()

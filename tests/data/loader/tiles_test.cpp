@@ -12,7 +12,7 @@ namespace {
 using testing::take_all;
 using testing::Taken;
 
-constexpr uint64_t plenty = 1 << 30;
+constexpr uint64_t plenty_of_memory = 1 << 30;
 
 /// Two pictures with grain, so that no two parts are alike.
 Dataset grainy_pictures(const std::filesystem::path& folder, const std::string& extension) {
@@ -48,7 +48,7 @@ TEST(LoadedTiles, HaveThePixelsOfTheirPlaceInThePicture) {
     ASSERT_GT(tiles.images.size(), 20u);
     std::vector<cv::Mat> decoded;
     for (const ImageRecord& record : pictures.images) decoded.push_back(read_image(record.file));
-    for (const uint64_t limit : {uint64_t{0}, plenty}) {
+    for (const uint64_t limit : {uint64_t{0}, plenty_of_memory}) {
       ImageCache cache(tiles, limit, {8, 8});
       for (size_t i = 0; i < tiles.images.size(); ++i) {
         const ImageRecord& record = tiles.images[i];
@@ -95,7 +95,7 @@ TEST(LoadedTiles, OfAPictureThatHasChangedAreRefused) {
 // A large picture has many tiles, and loader.cache_mb counts what these take.
 TEST(LoadedTiles, KeepTheirOwnPixelsAloneInTheCache) {
   const Dataset tiles = cut_into_tiles(grainy_pictures(test_folder(), ".png"), options_of(96));
-  ImageCache cache(tiles, plenty, {});
+  ImageCache cache(tiles, plenty_of_memory, {});
   int cut = 0;
   for (size_t i = 0; i < tiles.images.size(); ++i) {
     if (!tiles.images[i].tile) continue;

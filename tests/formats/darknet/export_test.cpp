@@ -95,9 +95,23 @@ TEST(DarknetExport, RefusesWhatDarknetCannotHaveAndNamesTheLayer) {
                     "  - weighted_sum: {name: c, from: [a, b], weights: input, normalization: none}\n")
                 .find("'c' has weights without a normalization"),
             std::string::npos);
-  const std::string one = "  - conv: {filters: 8}\n", note = "# trained with assignment: simota";
-  EXPECT_EQ(cfg_of(one).find("# trained with"), std::string::npos);
-  EXPECT_NE(cfg_of(one, "anchors: [[10, 10]], assignment: simota").find(note), std::string::npos);
+}
+
+TEST(DarknetExport, SaysWhatDarknetWouldTrainOtherwise) {
+  const auto cfg_with = [](const std::string& head) {
+    return cfg_with_head("  - conv: {filters: 8}\n", head);
+  };
+  for (const std::string known : {"focal_gamma: 2", "label_smoothing: 0.1", "class_weights: [1, 1]"})
+    EXPECT_EQ(cfg_with(known).find("# trained with"), std::string::npos) << known;
+  const std::string darknets[][2] = {{"assignment: simota", "best_anchor"},
+                                     {"focal_gamma: 1.5", "2"},
+                                     {"negative_weight: 0.5", "1"},
+                                     {"objectness_gamma: 2", "0"},
+                                     {"class_weights: [1, 3]", "1 for each class"}};
+  for (const auto& [ours, theirs] : darknets) {
+    const std::string note = "\n# trained with " + ours + "; darknet would train with " + theirs + '\n';
+    EXPECT_NE(cfg_with(ours).find(note), std::string::npos) << cfg_with(ours);
+  }
 }
 
 }  // namespace

@@ -6,18 +6,18 @@
 namespace brightnet::testing {
 namespace {
 
-struct Case {
+struct AveragePoolCase {
   AveragePool pool;
   Shape x, y;
 
-  friend std::ostream& operator<<(std::ostream& out, const Case& c) {
+  friend std::ostream& operator<<(std::ostream& out, const AveragePoolCase& c) {
     return out << c.pool.height << 'x' << c.pool.width << " / " << c.pool.stride << " of " << to_string(c.x);
   }
 };
 
 /// Calls visit(element of x, element of y, elements of the window).
 template <typename Visit>
-void for_each_share(const Case& c, Visit&& visit) {
+void for_each_share(const AveragePoolCase& c, Visit&& visit) {
   for (int n = 0; n < c.y.n; ++n)
     for (int oy = 0; oy < c.y.h; ++oy)
       for (int ox = 0; ox < c.y.w; ++ox) {
@@ -33,7 +33,7 @@ void for_each_share(const Case& c, Visit&& visit) {
       }
 }
 
-class AveragePoolTest : public ::testing::TestWithParam<Case> {};
+class AveragePoolTest : public ::testing::TestWithParam<AveragePoolCase> {};
 
 TEST_P(AveragePoolTest, IsTheMeanOfWhatTheWindowCovers) {
   for (const DType type : compute_types()) {
@@ -63,13 +63,14 @@ TEST_P(AveragePoolTest, EveryElementOfAWindowGetsItsShareOfTheGradient) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, AveragePoolTest,
-    ::testing::Values(Case{whole_map({2, 13, 9, 24}), {2, 13, 9, 24}, {2, 1, 1, 24}},
-                      Case{whole_map({1, 1, 1, 3}), {1, 1, 1, 3}, {1, 1, 1, 3}},
-                      Case{whole_map({1, 52, 40, 70}), {1, 52, 40, 70}, {1, 1, 1, 70}},
-                      Case{{4, 4, 4, 1}, {2, 16, 12, 3}, {2, 4, 3, 3}},  // [local_avgpool] size=4 stride=4
-                      Case{{3, 3, 1, 1}, {1, 7, 5, 33}, {1, 7, 5, 33}},
-                      Case{{2, 2, 2, 0}, {3, 9, 9, 8}, {3, 5, 5, 8}},
-                      Case{{5, 5, 3, 2}, {1, 10, 11, 16}, {1, 4, 4, 16}}));
+    ::testing::Values(AveragePoolCase{whole_map({2, 13, 9, 24}), {2, 13, 9, 24}, {2, 1, 1, 24}},
+                      AveragePoolCase{whole_map({1, 1, 1, 3}), {1, 1, 1, 3}, {1, 1, 1, 3}},
+                      AveragePoolCase{whole_map({1, 52, 40, 70}), {1, 52, 40, 70}, {1, 1, 1, 70}},
+                      AveragePoolCase{
+                          {4, 4, 4, 1}, {2, 16, 12, 3}, {2, 4, 3, 3}},  // [local_avgpool] size=4 stride=4
+                      AveragePoolCase{{3, 3, 1, 1}, {1, 7, 5, 33}, {1, 7, 5, 33}},
+                      AveragePoolCase{{2, 2, 2, 0}, {3, 9, 9, 8}, {3, 5, 5, 8}},
+                      AveragePoolCase{{5, 5, 3, 2}, {1, 10, 11, 16}, {1, 4, 4, 16}}));
 
 }  // namespace
 }  // namespace brightnet::testing

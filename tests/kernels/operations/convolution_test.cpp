@@ -5,11 +5,11 @@
 namespace brightnet::testing {
 namespace {
 
-struct Case {
+struct ConvolutionCase {
   Shape input;
   int filters, kernel, stride, padding, groups = 1;
 
-  friend std::ostream& operator<<(std::ostream& out, const Case& c) {
+  friend std::ostream& operator<<(std::ostream& out, const ConvolutionCase& c) {
     return out << to_string(c.input) << " to " << c.filters << ", " << c.kernel << "x" << c.kernel
                << ", stride " << c.stride << ", groups " << c.groups;
   }
@@ -36,7 +36,7 @@ void for_each_product(const ConvolutionSpec& spec, Visit&& visit) {
             }
 }
 
-ConvolutionSpec spec_of(const Case& c, DType type) {
+ConvolutionSpec spec_of(const ConvolutionCase& c, DType type) {
   ConvolutionSpec spec;
   spec.input = c.input;
   spec.output = {c.input.n, (c.input.h + 2 * c.padding - c.kernel) / c.stride + 1,
@@ -76,7 +76,7 @@ OwnedTensor master_weights(const ConvolutionSpec& spec) {
   return weights;
 }
 
-class ConvolutionTest : public ::testing::TestWithParam<Case> {};
+class ConvolutionTest : public ::testing::TestWithParam<ConvolutionCase> {};
 
 TEST_P(ConvolutionTest, AllThreePassesAgreeWithTheDefinition) {
   for (const DType type : compute_types()) {
@@ -145,7 +145,7 @@ TEST_P(ConvolutionTest, InferenceFusesBiasAndActivation) {
 }
 
 // Inference may take a batch in parts; their places in it must be right.
-void expect_images_of_a_batch(const Case& batch) {
+void expect_images_of_a_batch(const ConvolutionCase& batch) {
   for (const DType type : compute_types()) {
     ConvolutionSpec whole = spec_of(batch, type), single = whole;
     whole.training = single.training = false;
@@ -282,19 +282,21 @@ TEST(Convolution, OutputsWithoutWeightsAreZeroAndChangeNothing) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, ConvolutionTest,
-    ::testing::Values(Case{{2, 8, 8, 3}, 32, 3, 2, 1},                                        // the image
-                      Case{{1, 13, 13, 64}, 32, 3, 1, 1},                                     // a body
-                      Case{{3, 7, 5, 48}, 24, 1, 1, 0}, Case{{1, 13, 13, 32}, 255, 1, 1, 0},  // a head
-                      Case{{2, 19, 19, 24}, 16, 3, 2, 1}, Case{{1, 1, 1, 17}, 5, 1, 1, 0},
-                      Case{{1, 9, 9, 8}, 16, 5, 1, 2}, Case{{17, 5, 3, 8}, 16, 3, 1, 1},
-                      Case{{2, 9, 14, 32}, 48, 3, 1, 1},       // Winograd's, in tiles of 2 × 2
-                      Case{{8, 15, 13, 64}, 32, 3, 1, 1},      // and of 4 × 4
-                      Case{{2, 9, 7, 24}, 24, 3, 1, 1, 24},    // depthwise
-                      Case{{1, 12, 12, 33}, 33, 5, 2, 2, 33},  // of an odd number
-                      Case{{2, 8, 8, 128}, 128, 3, 1, 1, 32},  // ResNeXt
-                      Case{{1, 6, 6, 12}, 18, 3, 2, 1, 3},     // groups of 4 to 6
-                      Case{{1, 4, 26, 64}, 64, 3, 1, 1, 8},    // of 8, in wide rows
-                      Case{{1, 5, 5, 16}, 32, 1, 1, 0, 16}));  // two filters a channel
+    ::testing::Values(ConvolutionCase{{2, 8, 8, 3}, 32, 3, 2, 1},     // the image
+                      ConvolutionCase{{1, 13, 13, 64}, 32, 3, 1, 1},  // a body
+                      ConvolutionCase{{3, 7, 5, 48}, 24, 1, 1, 0},
+                      ConvolutionCase{{1, 13, 13, 32}, 255, 1, 1, 0},  // a head
+                      ConvolutionCase{{2, 19, 19, 24}, 16, 3, 2, 1},
+                      ConvolutionCase{{1, 1, 1, 17}, 5, 1, 1, 0}, ConvolutionCase{{1, 9, 9, 8}, 16, 5, 1, 2},
+                      ConvolutionCase{{17, 5, 3, 8}, 16, 3, 1, 1},
+                      ConvolutionCase{{2, 9, 14, 32}, 48, 3, 1, 1},       // Winograd's, in tiles of 2 × 2
+                      ConvolutionCase{{8, 15, 13, 64}, 32, 3, 1, 1},      // and of 4 × 4
+                      ConvolutionCase{{2, 9, 7, 24}, 24, 3, 1, 1, 24},    // depthwise
+                      ConvolutionCase{{1, 12, 12, 33}, 33, 5, 2, 2, 33},  // of an odd number
+                      ConvolutionCase{{2, 8, 8, 128}, 128, 3, 1, 1, 32},  // ResNeXt
+                      ConvolutionCase{{1, 6, 6, 12}, 18, 3, 2, 1, 3},     // groups of 4 to 6
+                      ConvolutionCase{{1, 4, 26, 64}, 64, 3, 1, 1, 8},    // of 8, in wide rows
+                      ConvolutionCase{{1, 5, 5, 16}, 32, 1, 1, 0, 16}));  // two filters a channel
 
 }  // namespace
 }  // namespace brightnet::testing

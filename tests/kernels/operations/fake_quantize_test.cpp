@@ -7,7 +7,7 @@ namespace {
 const QuantizedRange ranges[] = {{0.02f, 0}, {0.013f, 23}, {0.05f, 128}, {0.1f, 255}};
 
 /// Values within the range and beyond either end, none nearer to where rounding changes than a hundredth of a step.
-void spread(OwnedTensor& x, const QuantizedRange& range) {
+void spread_over_range(OwnedTensor& x, const QuantizedRange& range) {
   Random random(5, Purpose::test);
   for (size_t i = 0; i < x.count(); ++i) {
     const double q = std::floor(random.uniform(-100, 355)) - range.zero_point;
@@ -23,7 +23,7 @@ TEST(FakeQuantize, RoundsToTheNearestValueOfTheRange) {
   for (const QuantizedRange& range : ranges) {
     for (const Shape& shape : odd_shapes()) {
       OwnedTensor x(shape), y(shape);
-      spread(x, range);
+      spread_over_range(x, range);
       std::vector<double> expected = x.values();
       for (double& value : expected) {
         const double q = std::clamp(std::round(value / range.scale) + range.zero_point, 0.0, 255.0);
@@ -42,7 +42,7 @@ TEST(FakeQuantize, TheGradientIsThatOfAStraightLineWithTheRangesEnds) {
   for (const QuantizedRange& range : ranges) {
     for (const Shape& shape : odd_shapes()) {
       OwnedTensor x(shape), dy(shape);
-      spread(x, range);
+      spread_over_range(x, range);
       dy.randomize(4);
       std::vector<double> expected = dy.values();
       const double step = 1e-3 * range.scale;

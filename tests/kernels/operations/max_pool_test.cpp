@@ -5,20 +5,20 @@
 namespace brightnet::testing {
 namespace {
 
-struct Case {
+struct MaxPoolCase {
   PoolSpec pool;
   Shape x;
 };
 
 /// darknet's: the default padding is window − 1.
-Shape output_shape(const Case& test) {
+Shape output_shape(const MaxPoolCase& test) {
   const auto size = [&](int input) {
     return (input + test.pool.padding - test.pool.window) / test.pool.stride + 1;
   };
   return {test.x.n, size(test.x.h), size(test.x.w), test.x.c};
 }
 
-const Case cases[] = {
+const MaxPoolCase max_pool_cases[] = {
     {{2, 2, 1}, {3, 13, 19, 24}},    // the hot case on odd sizes: windows cut at the end
     {{2, 2, 1}, {1, 26, 26, 64}},    // and on even ones
     {{2, 2, 1}, {17, 5, 3, 24}},     //
@@ -43,7 +43,7 @@ const Case cases[] = {
     {{13, 3, 12}, {1, 40, 40, 20}},  // a large window with a stride
 };
 
-std::string name(const Case& test) {
+std::string name(const MaxPoolCase& test) {
   return "window " + std::to_string(test.pool.window) + " stride " + std::to_string(test.pool.stride) +
          " padding " + std::to_string(test.pool.padding) + " of " + to_string(test.x);
 }
@@ -52,7 +52,7 @@ std::string name(const Case& test) {
 struct Reference {
   std::vector<double> y, argmax;
 };
-Reference pool_by_definition(const Case& test, const OwnedTensor& x) {
+Reference pool_by_definition(const MaxPoolCase& test, const OwnedTensor& x) {
   const Shape shape = output_shape(test);
   const int before = test.pool.padding / 2;
   Reference result{std::vector<double>(shape.count()), std::vector<double>(shape.count())};
@@ -76,7 +76,7 @@ Reference pool_by_definition(const Case& test, const OwnedTensor& x) {
   return result;
 }
 
-void expect_same_as_definition(const Case& test, const OwnedTensor& x, DType type) {
+void expect_same_as_definition(const MaxPoolCase& test, const OwnedTensor& x, DType type) {
   SCOPED_TRACE(name(test));
   const Reference expected = pool_by_definition(test, x);
   OwnedTensor y(output_shape(test), type), argmax(output_shape(test), DType::u8);
@@ -90,7 +90,7 @@ void expect_same_as_definition(const Case& test, const OwnedTensor& x, DType typ
 
 TEST(MaxPool, FindsMaximumAndWinnerOfEveryWindow) {
   for (const DType type : compute_types()) {
-    for (const Case& test : cases) {
+    for (const MaxPoolCase& test : max_pool_cases) {
       OwnedTensor x(test.x, type);
       expect_same_as_definition(test, x.randomize(1), type);
     }
@@ -99,7 +99,7 @@ TEST(MaxPool, FindsMaximumAndWinnerOfEveryWindow) {
 
 TEST(MaxPool, FirstOfEqualElementsWins) {
   for (const DType type : compute_types()) {
-    for (const Case& test : cases) {
+    for (const MaxPoolCase& test : max_pool_cases) {
       OwnedTensor x(test.x, type);
       Random random(3, Purpose::test);
       // Three levels make ties in almost every window; −∞ equals what a careless implementation pads with.
@@ -116,7 +116,7 @@ TEST(MaxPool, FirstOfEqualElementsWins) {
 
 TEST(MaxPool, NanReachesTheOutput) {
   for (const DType type : compute_types()) {
-    for (const Case& test : cases) {
+    for (const MaxPoolCase& test : max_pool_cases) {
       OwnedTensor x(test.x, type);
       x.randomize(2);
       Random random(4, Purpose::test);
@@ -131,7 +131,7 @@ TEST(MaxPool, NanReachesTheOutput) {
 TEST(MaxPool, BackwardAddsEveryGradientToItsWinner) {
   for (const DType type : compute_types()) {
     for (const bool accumulate : {false, true}) {
-      for (const Case& test : cases) {
+      for (const MaxPoolCase& test : max_pool_cases) {
         SCOPED_TRACE(name(test));
         const Shape shape = output_shape(test);
         OwnedTensor x(test.x, type), y(shape, type), dy(shape, type), argmax(shape, DType::u8),
@@ -165,7 +165,7 @@ TEST(MaxPool, BackwardAddsEveryGradientToItsWinner) {
 TEST(MaxPool, BackwardIsTheDerivative) {
   // Directional: for y = pool(x), Σ dy·(pool(x + εv) − pool(x − εv)) / 2ε = Σ dx·v when no winner changes,
   // which values that are all at least 1 apart ensure.
-  for (const Case& test : {cases[0], cases[6], cases[10]}) {
+  for (const MaxPoolCase& test : {max_pool_cases[0], max_pool_cases[6], max_pool_cases[10]}) {
     SCOPED_TRACE(name(test));
     const Shape shape = output_shape(test);
     OwnedTensor x(test.x), v(test.x), dx(test.x), dy(shape), y(shape), ahead(shape), behind(shape),
@@ -192,7 +192,7 @@ TEST(MaxPool, BackwardIsTheDerivative) {
 
 TEST(MaxPool, ResultsDoNotDependOnTheNumberOfThreads) {
   const int threads = omp_get_max_threads();
-  for (const Case& test : cases) {
+  for (const MaxPoolCase& test : max_pool_cases) {
     SCOPED_TRACE(name(test));
     const Shape shape = output_shape(test);
     OwnedTensor x(test.x), y(shape), dy(shape), argmax(shape, DType::u8), dx(test.x), dx_alone(test.x);

@@ -4,7 +4,7 @@
 namespace brightnet::testing {
 namespace {
 
-const std::vector<std::pair<int, Shape>>& cases() {
+const std::vector<std::pair<int, Shape>>& shuffle_cases() {
   static const std::vector<std::pair<int, Shape>> all{{1, {1, 3, 5, 7}},   {3, {2, 1, 1, 3}},
                                                       {2, {3, 9, 7, 24}},  {3, {2, 5, 4, 33}},
                                                       {8, {1, 19, 3, 64}}, {5, {17, 2, 2, 40}}};
@@ -26,7 +26,7 @@ std::vector<double> shuffled(const OwnedTensor& x, int groups) {
 
 TEST(ShuffleChannels, InterleavesTheGroups) {
   for (const DType type : compute_types()) {
-    for (const auto& [groups, shape] : cases()) {
+    for (const auto& [groups, shape] : shuffle_cases()) {
       OwnedTensor x(shape, type, true), y(shape, type);
       x.randomize(1);
       device().shuffle_channels(groups, *x, *y, false);
@@ -37,7 +37,7 @@ TEST(ShuffleChannels, InterleavesTheGroups) {
 
 TEST(ShuffleChannels, AddsToWhatIsThere) {
   for (const DType type : compute_types()) {
-    for (const auto& [groups, shape] : cases()) {
+    for (const auto& [groups, shape] : shuffle_cases()) {
       OwnedTensor x(shape, type), y(shape, type);
       x.randomize(1);
       y.randomize(2);
@@ -50,7 +50,7 @@ TEST(ShuffleChannels, AddsToWhatIsThere) {
 }
 
 TEST(ShuffleChannels, WithAsManyGroupsAsAGroupHasChannelsIsPermutedBack) {
-  for (const auto& [groups, shape] : cases()) {
+  for (const auto& [groups, shape] : shuffle_cases()) {
     OwnedTensor x(shape), y(shape), back(shape);
     x.randomize(1);
     device().shuffle_channels(groups, *x, *y, false);
