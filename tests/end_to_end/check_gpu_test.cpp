@@ -45,7 +45,7 @@ fi
 )";
 
 /// PyTorch's benchmark; everything else is Python's.
-constexpr const char* python = R"(#!/bin/sh
+constexpr const char* stand_in_for_python = R"(#!/bin/sh
 case "$1" in
   */bench_pytorch.py) ;;
   *) exec python3 "$@" ;;
@@ -79,7 +79,7 @@ class CheckGpu : public ::testing::Test {
     program("run", runner);
     write_atomically(folder() / "tests_say",
                      "[==========] 7 tests from 2 test suites ran. (12 ms total)\n[  PASSED  ] 7 tests.\n");
-    program("python", python);
+    program("python", stand_in_for_python);
   }
   fs::path folder() const { return run_.folder(); }
   void program(const std::string& name, const std::string& text) {

@@ -198,10 +198,10 @@ TEST(Export, ReplacesAnEarlierExportAndNothingElse) {
 }
 
 TEST(SlowExport, OnnxRuntimeFindsTheSameInEveryFlavour) {
-  if (std::system((python_program() + " -c 'import onnxruntime, numpy, PIL' 2>/dev/null").c_str()) != 0)
-    GTEST_SKIP() << python_program() << " has no onnxruntime, numpy or Pillow";
+  if (std::system((python() + " -c 'import onnxruntime, numpy, PIL' 2>/dev/null").c_str()) != 0)
+    GTEST_SKIP() << python() << " has no onnxruntime, numpy or Pillow";
   const ExportFolder folder;
-  const std::string command = python_program() + ' ' + (source_dir() / "scripts/check_onnx.py").string() +
+  const std::string command = python() + ' ' + (source_dir() / "scripts/check_onnx.py").string() +
                               " --brightnet " + program().string() + " --weights " +
                               (folder / "weights.safetensors").string() + " --images " +
                               (folder / "pictures").string() + " --conf 0.3";
