@@ -90,16 +90,18 @@ std::string in_place_of(std::string_view ours) {
                                    : fmt::format("brightnet says {}", ours);
 }
 
-/// The error message for invalid arguments, with a remedy. A wrong command, `first`, is said before its options.
-std::string complaint(const CLI::App& app, const CLI::ParseError& e, const std::string& first) {
-  const auto [command, name] = chosen_command(app);
+/// The error message for invalid arguments, with a remedy: of a word that is `unknown`, or else what is `wrong`. A wrong
+/// command, `first`, is said before its options.
+std::string complaint(const CLI::App& app, const ChosenCommand& chosen, const std::string& first,
+                      const std::string& unknown, const std::string& wrong = "") {
+  const auto& [command, name] = chosen;
   if (const auto ours = cli::command_of(app, first) ? "" : cli::in_our_words(first, ""); !ours.empty())
     return fmt::format("there is no command '{}': {}.", first, in_place_of(ours));
   const std::string help =
       "`brightnet " + name + (name.empty() ? "" : " ") + "--help` lists the options and commands.";
   const bool wrong_command = name.empty() && !first.empty() && first[0] != '-';
-  const std::string word = wrong_command ? first : unknown_word(app);
-  if (word.empty()) return std::string(e.what()) + ". " + help;
+  const std::string word = wrong_command ? first : unknown;
+  if (word.empty()) return wrong + ". " + help;
   std::string what = "unexpected argument '" + word + "'";
   const bool wants_command = !cli::commands_of(*command).empty();
   const std::string_view ours = cli::answer_for(word, *command);
@@ -172,12 +174,15 @@ int run(int count, char** arguments) {
   const cli::CommandLine line = cli::command_line(app, {arguments + 1, arguments + count});
   if (const std::string meant = cli::in_our_options(line); !meant.empty())
     return fail(ExitCode::input, fmt::format("options are written with dashes: {}", meant));
+  const std::string first = arguments[1];
+  if (const std::string word = cli::run_together(line); !word.empty())
+    return fail(ExitCode::input, complaint(app, {line.command, line.name}, first, word));
   try {
     app.parse(cli::reversed_words(count, arguments));
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))  // --help, --version
       return check_standard_output(app.exit(e));
-    return fail(ExitCode::input, complaint(app, e, count > 1 ? arguments[1] : ""));
+    return fail(ExitCode::input, complaint(app, chosen_command(app), first, unknown_word(app), e.what()));
   }
   return check_standard_output(action());
 }

@@ -139,6 +139,24 @@ TEST_F(Errors, AnUnknownWordIsNamedWithWhatItMayMean) {
   expect(of({"config", "run.yaml", "--device", "cuda:7"}), 2, {"'--device'"});
 }
 
+// -height was -h: the help, with 0.
+TEST_F(Errors, AWordOfDarknetsIsNotTakenForTheHelp) {
+  const auto expect_answer = [&](const std::vector<std::string>& arguments,
+                                 const std::vector<std::string>& words) {
+    const ProgramResult result = run_program(arguments, run_.folder());
+    expect(result, 2, words);
+    EXPECT_EQ(result.out, "");
+  };
+  expect_answer({"train", "run.yaml", "-height", "608"},
+                {"no option '-height'", "brightnet says --size HxW"});
+  expect_answer({"data", "anchors", "--data", "data", "-width", "608", "-height", "608"},
+                {"'-height'", "--size HxW"});
+  expect_answer({"data", "anchors", "--data", "data", "-num_of_clusters", "9"},
+                {"'-num_of_clusters'", "--count"});
+  expect_answer({"detector", "calc_anchors", "obj.data", "-height", "608"}, {"no command 'detector'"});
+  expect_answer({"train", "-help"}, {"'-help'", "Did you mean '--help'?"});
+}
+
 TEST_F(Errors, ALineOfUltralyticsIsAnsweredByOneOfOurs) {
   const auto of = [&](const std::vector<std::string>& arguments) {
     return run_program(arguments, run_.folder());
