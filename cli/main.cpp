@@ -1,12 +1,10 @@
 // brightnet: trains and runs YOLOv4 detectors. This file maps errors to a message and an exit code.
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
-#include <map>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -18,6 +16,7 @@
 #include "cli/command_tree.h"
 #include "cli/commands.h"
 #include "cli/foreign_words.h"
+#include "cli/known_words.h"
 #include "cli/stop_signals.h"
 #include "core/child_process.h"
 #include "core/error.h"
@@ -64,25 +63,6 @@ std::string unknown_word(const CLI::App& app) {
   return rest.empty() ? "" : rest[0];
 }
 
-/// Candidates for "Did you mean": words (options, commands, configuration keys) and the suggestion for each.
-std::map<std::string, std::string> known_words(const CLI::App& command) {
-  std::map<std::string, std::string> known;
-  for (const CLI::App* other : cli::commands_of(command)) known.emplace(other->get_name(), other->get_name());
-  for (const auto* option : command.get_options()) {
-    for (const auto& name : option->get_lnames()) known.emplace("--" + name, "--" + name);
-  }
-  if (!known.contains("--set")) return known;
-  std::vector<std::string> keys = config_keys();
-  // "size" is train.size rather than data.tiles.size.
-  std::stable_partition(keys.begin(), keys.end(),
-                        [](const std::string& key) { return std::count(key.begin(), key.end(), '.') < 2; });
-  for (const std::string& key : keys) {
-    const std::string last = key.substr(key.rfind('.') + 1);
-    known.emplace("--" + last, "--set " + key + "=…");
-  }
-  return known;
-}
-
 /// "brightnet says --size", or that a word is not needed.
 std::string in_place_of(std::string_view ours) {
   constexpr std::string_view nothing = "nothing: ";
@@ -111,7 +91,7 @@ std::string complaint(const CLI::App& app, const ChosenCommand& chosen, const st
     what = "there is no command '" + name + (name.empty() ? "" : " ") + word + "'";
   }
   if (!ours.empty() && !wants_command) return fmt::format("{}: {}.", what, in_place_of(ours));
-  const auto known = known_words(*command);
+  const auto known = cli::known_words(*command);
   std::vector<std::string> words;
   for (const auto& [like, meant] : known) words.push_back(like);
   const std::string nearest = nearest_word(word, words);

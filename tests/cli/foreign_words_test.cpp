@@ -32,6 +32,12 @@ TEST(ForeignWords, AreNotAnsweredByAnOptionThatTheCommandLacks) {
   EXPECT_EQ(answer("--iou", "train"), "");
   EXPECT_EQ(answer("--conf-thres", "eval"), "");
   EXPECT_EQ(answer("--workers", "detect"), "") << "it has no --set";
+  EXPECT_EQ(answer("--seed", "train"), "--set train.seed=N");
+  EXPECT_EQ(answer("--seed", "bench"), "") << "its --set takes the model's keys";
+  EXPECT_EQ(answer("--hyp", "memory"), "");
+  EXPECT_EQ(answer("--patience", "eval"), "") << "which is refused there";
+  EXPECT_EQ(answer("--fraction", "eval"), "--set data.fraction=F");
+  EXPECT_EQ(answer("--weights", "bench").substr(0, 25), "bench WEIGHTS --inference");
   EXPECT_EQ(answer("-gpus", "train").find("cuda:0,1"), std::string_view::npos) << "which is refused";
 }
 
@@ -99,6 +105,11 @@ TEST(ForeignWords, AreAnsweredByWordsOfOurs) {
                  command.get_option_no_throw(std::string(known.word)) != nullptr;
     });
     EXPECT_TRUE(found) << known.word << ": " << ours;
+    if (ours == "--set") {
+      const CLI::App& command =
+          *app.get_subcommand(known.command.empty() ? "train" : std::string(known.command));
+      EXPECT_EQ(answer_for(known.word, command), known.ours) << "there is no such key";
+    }
     EXPECT_FALSE(is_ours) << known.word << " of " << known.command;
     for_each_command(app, [&](const std::string& words, const CLI::App& command) {
       const std::string answer(answer_for(known.word, command));

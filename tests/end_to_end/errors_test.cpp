@@ -157,6 +157,44 @@ TEST_F(Errors, AWordOfDarknetsIsNotTakenForTheHelp) {
   expect_answer({"train", "-help"}, {"'-help'", "Did you mean '--help'?"});
 }
 
+// Whoever writes the key that is offered gets further.
+TEST_F(Errors, AKeyThatIsOfferedIsOneThatSetTakes) {
+  const std::string offer = "Did you mean '--set ";
+  int offers = 0, keys = 0;
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"train", "run.yaml"},
+                                                  {"train", "--model", "model.yaml", "--data", "data"},
+                                                  {"tune", "run.yaml"},
+                                                  {"eval", "run.yaml", "--weights", "w"},
+                                                  {"config", "run.yaml"},
+                                                  {"bench", "model.yaml"},
+                                                  {"bench", "--data", "run.yaml"},
+                                                  {"memory", "model.yaml"},
+                                                  {"memory", "model.yaml", "--data", "data"},
+                                                  {"data", "check", "run.yaml"}}) {
+    for (const std::string option : {"--weightz", "--patiense", "--cache_mbb", "--sizez"}) {
+      std::vector<std::string> arguments = command;
+      arguments.insert(arguments.end(), {option, "3"});
+      const ProgramResult result = run_program(arguments, run_.folder());
+      expect(result, 2, {"there is no option '" + option + "'"});
+      ++offers;
+      const size_t at = result.err.find(offer);
+      if (at == std::string::npos) continue;
+      ++keys;
+      const size_t begin = at + offer.size();
+      arguments.resize(command.size());
+      arguments.insert(arguments.end(),
+                       {"--set", result.err.substr(begin, result.err.find('=', begin) - begin) + "=[[]]"});
+      const std::string refusal = run_program(arguments, run_.folder()).err;
+      EXPECT_EQ(refusal.find("unknown key"), std::string::npos) << command[0] << ' ' << option << refusal;
+      EXPECT_EQ(refusal.find("has no effect"), std::string::npos) << command[0] << ' ' << option << refusal;
+    }
+  }
+  EXPECT_GT(keys, 8);
+  EXPECT_LT(keys, offers);
+  expect(run_program({"bench", "--weights", "best.safetensors"}, run_.folder()), 2,
+         {"'--weights'", "brightnet says bench WEIGHTS --inference"});
+}
+
 TEST_F(Errors, ALineOfUltralyticsIsAnsweredByOneOfOurs) {
   const auto of = [&](const std::vector<std::string>& arguments) {
     return run_program(arguments, run_.folder());
