@@ -21,8 +21,9 @@ constexpr ForeignWord words[] = {
     {"track", "", "detect; tracking is left to libraries for it, which its --json feeds"},
     {"benchmark", "", "bench"},
     {"detector", "",
-     "train X.cfg --data obj.data, eval X.cfg --data obj.data --weights F, or detect --cfg X.cfg --names obj.data "
-     "--weights F --source IMAGES"},
+     "train X.cfg --data obj.data, eval X.cfg --data obj.data --weights F, detect --cfg X.cfg --names obj.data "
+     "--weights F --source IMAGES, or data anchors --data obj.data --model X.cfg"},
+    {"partial", "", "train --weights F: a complete .weights takes the place of its leading layers"},
     {"inference", "", "detect"},
     {"evaluate", "", "eval"},
     {"kmeans", "", "data anchors"},
@@ -38,6 +39,7 @@ constexpr ForeignWord words[] = {
     {"--model", "export", "--weights"},
     {"--weights", "bench", "bench WEIGHTS --inference: they take the place of the model"},
     {"--pretrained", "", "--weights"},
+    {"--dynamic", "export", "--batch dynamic"},
     {"--project", "", "--out"},
     {"--name", "", "--out"},
     {"--exist-ok", "", "nothing: a run never overwrites another, the second is written to NAME-2"},

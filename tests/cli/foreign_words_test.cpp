@@ -12,6 +12,9 @@ namespace {
 
 TEST(ForeignWords, AreAnsweredForTheCommandThatTheyWereGivenTo) {
   EXPECT_EQ(in_our_words("predict", ""), "detect");
+  EXPECT_EQ(in_our_words("partial", "").substr(0, 17), "train --weights F");
+  EXPECT_NE(in_our_words("detector", "").find("data anchors --data obj.data --model X.cfg"),
+            std::string_view::npos);
   EXPECT_EQ(in_our_words("--imgsz", "train"), "--size");
   EXPECT_EQ(in_our_words("--iou", "detect"), "--nms");
   EXPECT_EQ(in_our_words("--iou", "eval"), "--set evaluate.nms.iou=X");
@@ -38,6 +41,7 @@ TEST(ForeignWords, AreNotAnsweredByAnOptionThatTheCommandLacks) {
   EXPECT_EQ(answer("--patience", "eval"), "") << "which is refused there";
   EXPECT_EQ(answer("--fraction", "eval"), "--set data.fraction=F");
   EXPECT_EQ(answer("--weights", "bench").substr(0, 25), "bench WEIGHTS --inference");
+  EXPECT_EQ(answer("--dynamic", "export"), "--batch dynamic");
   EXPECT_EQ(answer("-gpus", "train").find("cuda:0,1"), std::string_view::npos) << "which is refused";
 }
 
