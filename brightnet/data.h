@@ -26,7 +26,7 @@ BRIGHTNET_PUBLIC DataCheck check_data(const Configuration& data);
 BRIGHTNET_PUBLIC Answer count_data(const Configuration& data, const std::string& split);
 
 /// Fits anchors to the training images: `count` of them, for an input of this size in pixels; 0: as many as the model has, or
-/// yolov4-tiny where none is named, at its training size.
+/// yolov4-tiny where none is named, at the configuration's training size or, where there is none, the model's own size.
 BRIGHTNET_PUBLIC Answer fit_anchors(const Configuration& data, int count = 0, int height = 0, int width = 0);
 
 struct SampleOptions {

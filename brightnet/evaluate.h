@@ -51,6 +51,9 @@ struct EvaluationOptions {
   std::function<bool(int64_t done, int64_t images)> progress = {};
 };
 
+/// Those of config_keys() that have an effect on an evaluation; others are refused among its settings.
+BRIGHTNET_PUBLIC std::vector<std::string> evaluation_keys();
+
 /// Evaluates weights on a split of a data set (`data` as in dataset.h), whose classes are matched with those of the weights
 /// by name; it may lack some. Warns (log.h) of weights that were trained on tiles where no data.tiles is set. Throws
 /// InputError where it has other classes, or the split is missing, or when `progress` stopped it; DeviceError when the

@@ -54,6 +54,16 @@ CommandLine command_line(const CLI::App& app, const std::vector<std::string>& wo
   return line;
 }
 
+std::string run_together(const CommandLine& line) {
+  for (const auto& [text, option, is_value] : line.words) {
+    if (is_value || option) continue;
+    if (text == "--") break;
+    const bool is_long = text.starts_with("--");
+    if (!is_long && text.size() > 2 && option_named(*line.command, text.substr(0, 2))) return name_in(text);
+  }
+  return "";
+}
+
 std::vector<std::string> reversed_words(int count, char** arguments) {
   std::vector<std::string> words;
   // `brightnet help data check` is answered as `brightnet data check --help` is.

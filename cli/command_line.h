@@ -28,6 +28,10 @@ struct CommandLine {
 /// option of the same command, which CLI11 would take for the value.
 CommandLine command_line(const CLI::App& app, const std::vector<std::string>& words);
 
+/// The first word that CLI11 would read as short options in one, such as darknet's -height, which would be -h; "" where there is
+/// none. No command has options that are written so.
+std::string run_together(const CommandLine& line);
+
 /// Returns the words from the last to the first, as CLI11 takes them. `--set a=1 b=2` stands for `--set a=1 --set b=2`: CLI11
 /// by itself would take either one value or every word that follows, also the configuration's file.
 std::vector<std::string> reversed_words(int count, char** arguments);

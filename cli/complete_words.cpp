@@ -7,6 +7,7 @@
 #include "brightnet/models.h"
 #include "brightnet/tune.h"
 #include "cli/command_tree.h"
+#include "cli/known_words.h"
 
 namespace brightnet::cli {
 namespace {
@@ -24,11 +25,13 @@ std::string in_short(const std::string& text) {
   return text.substr(0, text.find_first_of(";:\n"));
 }
 
-/// "KEY=", or, once the key is there, "KEY=VALUE".
-Words assignments(const std::string& begun) {
+/// "KEY=", or, once the key is there, "KEY=VALUE". Whether a file is a run's or a model's is not looked up.
+Words assignments(const CLI::App& command, const std::string& begun) {
   const size_t equals = begun.find('=');
+  const std::vector<std::string> taken = run_keys(command);
   Words words;
   for (const ConfigKey& key : describe_config_keys()) {
+    if (std::find(taken.begin(), taken.end(), key.name) == taken.end()) continue;
     if (equals == std::string::npos) {
       words.push_back({key.name + '=', in_short(key.about)});
     } else if (begun.substr(0, equals) == key.name) {
@@ -59,13 +62,13 @@ bool has_any(const std::string& text, std::initializer_list<const char*> parts) 
                      [&](const char* part) { return text.find(part) != std::string::npos; });
 }
 
-/// Completes an option's value, by what the help calls it.
-Completion values_of(const CLI::Option& option, const std::string& begun) {
+/// Completes the value of an option of this command, by what the help calls it.
+Completion values_of(const CLI::App& command, const CLI::Option& option, const std::string& begun) {
   if (const auto choices = choices_of(option); !choices.empty()) return {plain(choices)};
   const std::string value = value_of(option);
   const bool files =
       has_any(value, {"FILE", "DIR", "FOLDER", "RUN", "OUT", "DATA", "SOURCE", ".cfg", ".yaml", ".weights"});
-  if (value == "KEY.PATH=VALUE") return {assignments(begun)};
+  if (value == "KEY.PATH=VALUE") return {assignments(command, begun)};
   if (value == "KEY,...") return {listed(begun, searched_keys())};
   if (value == "DEVICE") return {plain({"auto", "cpu", "cuda", "cuda:0"})};
   if (value == "P") return {plain(values_of_key("train.precision"))};
@@ -109,7 +112,7 @@ Completion completion_of(const CLI::App& app, const std::vector<std::string>& wo
   const auto [command, option] = place_after(app, {words.begin(), words.end() - 1});
   const size_t equals = begun.find('=');
   if (const CLI::Option* of_word = option_named(*command, begun); equals != std::string::npos && of_word) {
-    Completion values = values_of(*of_word, begun.substr(equals + 1));
+    Completion values = values_of(*command, *of_word, begun.substr(equals + 1));
     for (auto& [word, about] : values.words) word = begun.substr(0, equals + 1) + word;
     return values;
   }
@@ -119,13 +122,13 @@ Completion completion_of(const CLI::App& app, const std::vector<std::string>& wo
       options.words.push_back({name_of(*each), in_short(each->get_description())});
     return options;
   }
-  if (option) return values_of(*option, begun);
+  if (option) return values_of(*command, *option, begun);
   Completion next;
   for (const CLI::App* each : commands_of(*command))
     next.words.push_back({each->get_name(), in_short(each->get_description())});
   if (!next.words.empty()) return next;
   for (const CLI::Option* positional : positionals_of(*command)) {
-    const Completion values = values_of(*positional, begun);
+    const Completion values = values_of(*command, *positional, begun);
     next.words.insert(next.words.end(), values.words.begin(), values.words.end());
     next.files |= values.files;
   }

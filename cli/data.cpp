@@ -99,7 +99,8 @@ void add_stats(CLI::App& data, Action& action) {
   });
 }
 
-/// By default as many anchors as the model has, or yolov4-tiny where none is named, at its training size.
+/// By default as many anchors as the model has, or yolov4-tiny where none is named, at the run's training size, or the model's
+/// own size where no configuration is named.
 void add_anchors(CLI::App& data, Action& action) {
   auto* command = data.add_subcommand("anchors", "fit anchors to a data set");
   const auto arguments = examine_arguments(*command);
@@ -108,7 +109,8 @@ void add_anchors(CLI::App& data, Action& action) {
       ->add_option("--count", arguments->anchors,
                    "number of anchors; the model's (yolov4-tiny's where none is named) if not given")
       ->check(at_least(1));
-  take_size(*command, arguments->height, arguments->width, "the input in pixels; train.size if not given");
+  take_size(*command, arguments->height, arguments->width,
+            "the input in pixels; the configuration's train.size, or else the model's own, if not given");
   command->callback([=, &action] {
     action = [arguments] {
       return answer(arguments->json, "anchors", [&] {

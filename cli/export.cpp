@@ -258,6 +258,20 @@ std::vector<CLI::Option*> add_nms(CLI::App& command, OnnxExportOptions& options)
               ->check(within(0, 1))};
 }
 
+/// Formats that another program's converter makes of the ONNX file, and the section of docs/deploy.md that says how.
+constexpr std::pair<std::string_view, std::string_view> formats_made_of_onnx[] = {
+    {"openvino", "openvino"}, {"ncnn", "ncnn"},       {"tflite", "tflite"},
+    {"litert", "tflite"},     {"engine", "tensorrt"}, {"tensorrt", "tensorrt"}};
+
+/// Says how one of these formats is made; "" for other words.
+std::string way_by_onnx(const std::string& format) {
+  for (const auto& [name, section] : formats_made_of_onnx) {
+    if (format == name)
+      return fmt::format("{} is made of an ONNX file: --format onnx, then docs/deploy.md#{}", name, section);
+  }
+  return "";
+}
+
 /// The names of those options that the command line has.
 std::vector<std::string> given(const std::vector<CLI::Option*>& options) {
   std::vector<std::string> names;
@@ -278,6 +292,7 @@ void add_export(CLI::App& app, Action& action) {
       ->add_option("--format", arguments->format,
                    "onnx, safetensors (brightnet's own), or darknet (.cfg, .weights and .names; OpenCV reads "
                    "them too)")
+      ->check(CLI::Validator(way_by_onnx, ""))
       ->check(CLI::IsMember({"onnx", "safetensors", "darknet"}));
   command
       ->add_option("--for", arguments->server,

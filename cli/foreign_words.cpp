@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/command_tree.h"
+#include "cli/known_words.h"
 
 namespace brightnet::cli {
 namespace {
@@ -20,8 +21,9 @@ constexpr ForeignWord words[] = {
     {"track", "", "detect; tracking is left to libraries for it, which its --json feeds"},
     {"benchmark", "", "bench"},
     {"detector", "",
-     "train X.cfg --data obj.data, eval X.cfg --data obj.data --weights F, or detect --cfg X.cfg --names obj.data "
-     "--weights F --source IMAGES"},
+     "train X.cfg --data obj.data, eval X.cfg --data obj.data --weights F, detect --cfg X.cfg --names obj.data "
+     "--weights F --source IMAGES, or data anchors --data obj.data --model X.cfg"},
+    {"partial", "", "train --weights F: a complete .weights takes the place of its leading layers"},
     {"inference", "", "detect"},
     {"evaluate", "", "eval"},
     {"kmeans", "", "data anchors"},
@@ -35,7 +37,9 @@ constexpr ForeignWord words[] = {
     {"--model", "detect", "--weights"},
     {"--model", "eval", "--weights"},
     {"--model", "export", "--weights"},
+    {"--weights", "bench", "bench WEIGHTS --inference: they take the place of the model"},
     {"--pretrained", "", "--weights"},
+    {"--dynamic", "export", "--batch dynamic"},
     {"--project", "", "--out"},
     {"--name", "", "--out"},
     {"--exist-ok", "", "nothing: a run never overwrites another, the second is written to NAME-2"},
@@ -47,6 +51,11 @@ constexpr ForeignWord words[] = {
     {"--conf-thres", "", "--conf"},
     {"--thresh", "", "--conf"},
     {"-thresh", "", "--conf"},
+    {"-width", "synth", "--size"},
+    {"-width", "", "--size HxW, the height first"},
+    {"-height", "synth", "--height"},
+    {"-height", "", "--size HxW, the height first"},
+    {"-num_of_clusters", "", "--count"},
     {"--half", "", "--precision fp16, or bf16 on a CPU"},
     {"--amp", "", "--precision"},
     {"--cache", "", "--set loader.cache_mb=N; decoded images are kept in memory by default"},
@@ -98,6 +107,14 @@ size_t end_of_words(std::string_view ours) {
   return ours.find_first_of(",;:", list == std::string_view::npos ? 0 : list);
 }
 
+/// Whether "--set train.seed=N" is what this command's --set takes; "KEY" stands for any key that it does.
+bool takes_setting(std::string_view ours, const CLI::App& command) {
+  const size_t begin = std::string_view("--set ").size();
+  const std::string_view key = ours.substr(begin, ours.find('=') - begin);
+  const std::vector<std::string> keys = settable_keys(command);
+  return key == "KEY" ? !keys.empty() : std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
 }  // namespace
 
 std::span<const ForeignWord> foreign_words() {
@@ -122,7 +139,9 @@ std::string_view answer_for(std::string_view word, const CLI::App& command) {
   const bool is_option = ours.starts_with('-'), is_program = command.get_parent() == nullptr;
   if (!is_option || is_program) return ours;
   const std::string option(ours.substr(0, ours.find_first_of(" ,;:")));
-  return command.get_option_no_throw(option) ? ours : std::string_view();
+  const bool is_taken =
+      option == "--set" ? takes_setting(ours, command) : command.get_option_no_throw(option) != nullptr;
+  return is_taken ? ours : std::string_view();
 }
 
 std::optional<std::string> in_our_form(const std::string& name, const std::string& value,

@@ -25,7 +25,7 @@ std::span<const ForeignWord> foreign_words();
 std::string_view in_our_words(std::string_view word, std::string_view command);
 
 /// Brightnet's answer to an option given to this command: "" as well where the answer is an option that the
-/// command does not have.
+/// command does not have, or a key that its --set does not take.
 std::string_view answer_for(std::string_view word, const CLI::App& command);
 
 /// An option as Ultralytics writes it, `epochs=3`, as a part of a command line of ours, `--epochs 3`; "" where nothing takes

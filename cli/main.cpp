@@ -1,12 +1,10 @@
 // brightnet: trains and runs YOLOv4 detectors. This file maps errors to a message and an exit code.
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
-#include <map>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -18,6 +16,7 @@
 #include "cli/command_tree.h"
 #include "cli/commands.h"
 #include "cli/foreign_words.h"
+#include "cli/known_words.h"
 #include "cli/stop_signals.h"
 #include "core/child_process.h"
 #include "core/error.h"
@@ -64,25 +63,6 @@ std::string unknown_word(const CLI::App& app) {
   return rest.empty() ? "" : rest[0];
 }
 
-/// Candidates for "Did you mean": words (options, commands, configuration keys) and the suggestion for each.
-std::map<std::string, std::string> known_words(const CLI::App& command) {
-  std::map<std::string, std::string> known;
-  for (const CLI::App* other : cli::commands_of(command)) known.emplace(other->get_name(), other->get_name());
-  for (const auto* option : command.get_options()) {
-    for (const auto& name : option->get_lnames()) known.emplace("--" + name, "--" + name);
-  }
-  if (!known.contains("--set")) return known;
-  std::vector<std::string> keys = config_keys();
-  // "size" is train.size rather than data.tiles.size.
-  std::stable_partition(keys.begin(), keys.end(),
-                        [](const std::string& key) { return std::count(key.begin(), key.end(), '.') < 2; });
-  for (const std::string& key : keys) {
-    const std::string last = key.substr(key.rfind('.') + 1);
-    known.emplace("--" + last, "--set " + key + "=…");
-  }
-  return known;
-}
-
 /// "brightnet says --size", or that a word is not needed.
 std::string in_place_of(std::string_view ours) {
   constexpr std::string_view nothing = "nothing: ";
@@ -90,16 +70,18 @@ std::string in_place_of(std::string_view ours) {
                                    : fmt::format("brightnet says {}", ours);
 }
 
-/// The error message for invalid arguments, with a remedy. A wrong command, `first`, is said before its options.
-std::string complaint(const CLI::App& app, const CLI::ParseError& e, const std::string& first) {
-  const auto [command, name] = chosen_command(app);
+/// The error message for invalid arguments, with a remedy: of a word that is `unknown`, or else what is `wrong`. A wrong
+/// command, `first`, is said before its options.
+std::string complaint(const CLI::App& app, const ChosenCommand& chosen, const std::string& first,
+                      const std::string& unknown, const std::string& wrong = "") {
+  const auto& [command, name] = chosen;
   if (const auto ours = cli::command_of(app, first) ? "" : cli::in_our_words(first, ""); !ours.empty())
     return fmt::format("there is no command '{}': {}.", first, in_place_of(ours));
   const std::string help =
       "`brightnet " + name + (name.empty() ? "" : " ") + "--help` lists the options and commands.";
   const bool wrong_command = name.empty() && !first.empty() && first[0] != '-';
-  const std::string word = wrong_command ? first : unknown_word(app);
-  if (word.empty()) return std::string(e.what()) + ". " + help;
+  const std::string word = wrong_command ? first : unknown;
+  if (word.empty()) return wrong + ". " + help;
   std::string what = "unexpected argument '" + word + "'";
   const bool wants_command = !cli::commands_of(*command).empty();
   const std::string_view ours = cli::answer_for(word, *command);
@@ -109,7 +91,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& e, const std::
     what = "there is no command '" + name + (name.empty() ? "" : " ") + word + "'";
   }
   if (!ours.empty() && !wants_command) return fmt::format("{}: {}.", what, in_place_of(ours));
-  const auto known = known_words(*command);
+  const auto known = cli::known_words(*command);
   std::vector<std::string> words;
   for (const auto& [like, meant] : known) words.push_back(like);
   const std::string nearest = nearest_word(word, words);
@@ -172,12 +154,15 @@ int run(int count, char** arguments) {
   const cli::CommandLine line = cli::command_line(app, {arguments + 1, arguments + count});
   if (const std::string meant = cli::in_our_options(line); !meant.empty())
     return fail(ExitCode::input, fmt::format("options are written with dashes: {}", meant));
+  const std::string first = arguments[1];
+  if (const std::string word = cli::run_together(line); !word.empty())
+    return fail(ExitCode::input, complaint(app, {line.command, line.name}, first, word));
   try {
     app.parse(cli::reversed_words(count, arguments));
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))  // --help, --version
       return check_standard_output(app.exit(e));
-    return fail(ExitCode::input, complaint(app, e, count > 1 ? arguments[1] : ""));
+    return fail(ExitCode::input, complaint(app, chosen_command(app), first, unknown_word(app), e.what()));
   }
   return check_standard_output(action());
 }

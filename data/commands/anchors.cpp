@@ -227,6 +227,7 @@ AnchorResult find_anchors(const Dataset& dataset, const AnchorOptions& options) 
   Shapes anchors;
   for (const auto& centre : cluster(shapes, count, options)) anchors.insert(whole_pixels(centre));
   AnchorResult out;
+  out.size = options.size;
   out.filled = options.count - static_cast<int>(anchors.size());
   fill_up(anchors, options);
   out.anchors.assign(anchors.begin(), anchors.end());
@@ -247,8 +248,8 @@ std::string AnchorResult::list() const {
 }
 
 std::string AnchorResult::fit() const {
-  std::string text = fmt::format("of {}: mean best IoU {:.3f}, {:.1f} % above 0.5",
-                                 counted(boxes, "box", "boxes"), mean_iou, 100 * recall_50);
+  std::string text = fmt::format("of {}, for an input of {}: mean best IoU {:.3f}, {:.1f} % above 0.5",
+                                 counted(boxes, "box", "boxes"), size.described(), mean_iou, 100 * recall_50);
   if (filled > 0) {
     text += fmt::format("; {} added to the {} that the data has",
                         counted(static_cast<size_t>(filled), "shape", "shapes"), anchors.size() - filled);
@@ -262,6 +263,7 @@ std::string AnchorResult::text() const {
 
 nlohmann::json AnchorResult::json() const {
   nlohmann::json out{{"anchors", nlohmann::json::array()},
+                     {"size", size},
                      {"filled", filled},
                      {"boxes", boxes},
                      {"mean_iou", mean_iou},

@@ -29,6 +29,7 @@ struct BoxShape {
 
 struct AnchorResult {
   std::vector<BoxShape> anchors;  ///< whole pixels, no two the same; by area, smallest first
+  InputSize size;                 ///< the network's input, whose pixels these are
   int filled = 0;                 ///< number of anchors added because the data has fewer distinct shapes
   size_t boxes = 0;               ///< number of boxes that were clustered
   double mean_iou = 0;            ///< mean IoU of the boxes with their best anchors, on the same centre
@@ -40,7 +41,7 @@ struct AnchorResult {
   std::string fit() const;
   /// The anchors as the model's YAML wants them, and how well they fit.
   std::string text() const;
-  /// {"anchors": [[w, h]], "filled", "boxes", "mean_iou", "recall_50"}
+  /// {"anchors": [[w, h]], "size", "filled", "boxes", "mean_iou", "recall_50"}
   nlohmann::json json() const;
 };
 

@@ -102,7 +102,12 @@ class RecipeWriter {
   /// next resize_step.
   void write_sizes() {
     const double random = yolo_->number("random", 0, 0, 4);
-    if (random == 0) return;
+    if (random == 0) {
+      if (net_.has("resize_step"))
+        notes_.push_back(
+            {net_.where("resize_step"), "resize_step has no effect without random, here as in darknet"});
+      return;
+    }
     const double factor = random == 1 ? 1.4 : random;
     if (factor < 1) yolo_->refuse("random", "has a random below 1");
     const int step = std::max(net_.integer("resize_step", 32, 1, 4096), stride_);

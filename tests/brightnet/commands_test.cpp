@@ -16,6 +16,7 @@
 #include "kernels/cpu/quantized_convolution.h"
 #include "tests/detect/clip.h"
 #include "tests/formats/download/http_server.h"
+#include "tests/formats/small_cfg.h"
 #include "tests/logged.h"
 #include "tests/train/small_weights.h"
 
@@ -64,6 +65,26 @@ TEST_F(Commands, AnchorsAreForAnInputOfTheHeightAndTheWidthThatAreGiven) {
   ASSERT_EQ(high.size(), 3u);
   for (const Json& anchor : wide) EXPECT_GT(anchor[0], anchor[1]) << wide.dump();
   for (const Json& anchor : high) EXPECT_LT(anchor[0], anchor[1]) << high.dump();
+}
+
+// As darknet's calc_anchors, whose -width and -height are the network's.
+TEST_F(Commands, AnchorsOfAModelAloneAreForItsOwnSizeWhichIsSaid) {
+  const std::string stretched = with(with(small_cfg, "letter_box=1", "letter_box=0"), "random=1", "random=0");
+  const std::string cfg = (run_.folder() / "small.cfg").string(), data = (run_.folder() / "data").string(),
+                    yaml = (run_.folder() / "model.yaml").string();
+  write_atomically(cfg, with(stretched, "width=64\nheight=64", "width=160\nheight=96"));
+  const Answer of_model = fit_anchors({.model = cfg, .data = data});
+  EXPECT_EQ(of_model.json, fit_anchors({.config = cfg, .data = data}).json);
+  EXPECT_EQ(Json::parse(of_model.json)["size"], Json::parse("[96, 160]"));
+  EXPECT_NE(of_model.text.find("for an input of 96x160 (height x width)"), std::string::npos)
+      << of_model.text;
+
+  const auto size = [](const Answer& anchors) { return Json::parse(anchors.json)["size"]; };
+  EXPECT_EQ(size(fit_anchors({.model = yaml, .data = data})), 64);
+  EXPECT_EQ(size(fit_anchors({.config = data, .model = yaml})), 64) << "`config` is the data set";
+  EXPECT_EQ(size(fit_anchors({.model = yaml, .data = data}, 0, 32, 32)), 32);
+  EXPECT_EQ(size(fit_anchors({.model = yaml, .data = data, .settings = {"train.size=96"}})), 96);
+  EXPECT_EQ(size(fit_anchors(run())), 416) << "the run's";
 }
 
 TEST_F(Commands, WriteWhatTheyAreAskedFor) {

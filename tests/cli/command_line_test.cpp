@@ -85,6 +85,30 @@ TEST_F(WordsOfCommands, OptionsBesideOptionsStay) {
     EXPECT_EQ(refusal(words), "") << ::testing::PrintToString(words);
 }
 
+// CLI11 would print the help for -height, and end with 0.
+TEST_F(WordsOfCommands, ShortOptionsInOneAreNone) {
+  const auto word = [&](const std::vector<std::string>& words) {
+    return run_together(command_line(app_, words));
+  };
+  for_each_command(app_, [&](const std::string& name, const CLI::App&) {
+    std::vector<std::string> words;
+    for (const std::string_view part : brightnet::words(name)) words.emplace_back(part);
+    words.insert(words.end(), {"x", "-height", "608"});
+    EXPECT_EQ(word(words), "-height") << name;
+  });
+  EXPECT_EQ(word({"train", "-hue=0.1"}), "-hue");
+  EXPECT_EQ(word({"-help"}), "-help");
+  EXPECT_EQ(word({"detector", "calc_anchors", "-height", "608"}), "-height");
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"train", "-h"},
+                                                {"train", "--height", "608"},
+                                                {"train", "-width", "608"},
+                                                {"detect", "--json", "-height"},
+                                                {"memory", "model.yaml", "--batch", "-1"},
+                                                {"completion", "bash", "--", "train", "-height"},
+                                                {}})
+    EXPECT_EQ(word(words), "") << ::testing::PrintToString(words);
+}
+
 TEST(CommandLine, SeveralAssignmentsAfterSetAreAnOptionEach) {
   const auto read = [](std::vector<std::string> words) {
     words.insert(words.begin(), "brightnet");

@@ -90,6 +90,8 @@ TEST_F(CompleteWords, OffersEveryKeyAfterSet) {
   EXPECT_TRUE(offers({"train", "--set", "train.precision="}, "train.precision=auto"));
   EXPECT_EQ(offered({"train", "--set=train.graph=t"}), List{"--set=train.graph=true"});
   EXPECT_EQ(offered({"train", "--set", "train.nonsense="}), List{});
+  EXPECT_TRUE(offers({"eval", "--set", "evaluate."}, "evaluate.nms.iou="));
+  EXPECT_FALSE(offers({"eval", "--set", "train."}, "train.patience=")) << "which eval refuses";
 }
 
 }  // namespace

@@ -12,6 +12,9 @@ namespace {
 
 TEST(ForeignWords, AreAnsweredForTheCommandThatTheyWereGivenTo) {
   EXPECT_EQ(in_our_words("predict", ""), "detect");
+  EXPECT_EQ(in_our_words("partial", "").substr(0, 17), "train --weights F");
+  EXPECT_NE(in_our_words("detector", "").find("data anchors --data obj.data --model X.cfg"),
+            std::string_view::npos);
   EXPECT_EQ(in_our_words("--imgsz", "train"), "--size");
   EXPECT_EQ(in_our_words("--iou", "detect"), "--nms");
   EXPECT_EQ(in_our_words("--iou", "eval"), "--set evaluate.nms.iou=X");
@@ -32,6 +35,13 @@ TEST(ForeignWords, AreNotAnsweredByAnOptionThatTheCommandLacks) {
   EXPECT_EQ(answer("--iou", "train"), "");
   EXPECT_EQ(answer("--conf-thres", "eval"), "");
   EXPECT_EQ(answer("--workers", "detect"), "") << "it has no --set";
+  EXPECT_EQ(answer("--seed", "train"), "--set train.seed=N");
+  EXPECT_EQ(answer("--seed", "bench"), "") << "its --set takes the model's keys";
+  EXPECT_EQ(answer("--hyp", "memory"), "");
+  EXPECT_EQ(answer("--patience", "eval"), "") << "which is refused there";
+  EXPECT_EQ(answer("--fraction", "eval"), "--set data.fraction=F");
+  EXPECT_EQ(answer("--weights", "bench").substr(0, 25), "bench WEIGHTS --inference");
+  EXPECT_EQ(answer("--dynamic", "export"), "--batch dynamic");
   EXPECT_EQ(answer("-gpus", "train").find("cuda:0,1"), std::string_view::npos) << "which is refused";
 }
 
@@ -90,23 +100,27 @@ TEST(ForeignWords, AreAnsweredByWordsOfOurs) {
   for (const ForeignWord& known : foreign_words()) {
     const std::string ours(known.ours.substr(0, known.ours.find_first_of(" ,;:")));
     if (ours == "nothing" || ours == "a") continue;
-    bool found = false;
-    for (const CLI::App* command : commands_of(app)) {
-      found |= command->get_name() == ours;
-      const bool is_meant = known.command.empty() || known.command == command->get_name();
-      found |= is_meant && ours.starts_with("--") && command->get_option_no_throw(ours) != nullptr;
-    }
+    bool found = false, is_ours = false;
+    for_each_command(app, [&](const std::string& words, const CLI::App& command) {
+      found |= words == ours;
+      const bool is_meant = known.command.empty() || known.command == command.get_name();
+      found |= is_meant && ours.starts_with("--") && command.get_option_no_throw(ours) != nullptr;
+      is_ours |= known.command == command.get_name() &&
+                 command.get_option_no_throw(std::string(known.word)) != nullptr;
+    });
     EXPECT_TRUE(found) << known.word << ": " << ours;
+    if (ours == "--set") {
+      const CLI::App& command =
+          *app.get_subcommand(known.command.empty() ? "train" : std::string(known.command));
+      EXPECT_EQ(answer_for(known.word, command), known.ours) << "there is no such key";
+    }
+    EXPECT_FALSE(is_ours) << known.word << " of " << known.command;
     for_each_command(app, [&](const std::string& words, const CLI::App& command) {
       const std::string answer(answer_for(known.word, command));
       const std::string option = answer.substr(0, answer.find_first_of(" ,;:"));
       EXPECT_TRUE(!option.starts_with('-') || command.get_option_no_throw(option))
           << words << ' ' << known.word << ": " << answer;
     });
-    if (known.command.empty()) continue;
-    EXPECT_EQ(app.get_subcommand(std::string(known.command))->get_option_no_throw(std::string(known.word)),
-              nullptr)
-        << "it is ours as well";
   }
 }
 

@@ -13,7 +13,9 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "tests/logged.h"
+#include "tests/paths.h"
 #include "tests/train/small_weights.h"
 
 namespace brightnet::cli {
@@ -166,6 +168,25 @@ TEST(OptionsOf, ExportOfAnotherFormatAreRefused) {
   }
   for (const char* format : {"onnx", "safetensors"})
     expect_refused(format, {"--numbers", "kept"}, "--numbers is for --format darknet only");
+}
+
+TEST(OptionsOf, ExportThatConvertersMakeAreAnsweredByTheirSectionOfTheDocumentation) {
+  const auto refusal = [](const std::string& format) -> std::string {
+    try {
+      printed_by({"export", "--weights", "w", "--format", format});
+    } catch (const CLI::ValidationError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const std::string page = read_file(brightnet::testing::source_dir() / "docs/deploy.md");
+  for (const auto& [format, heading] :
+       {std::pair("openvino", "OpenVINO"), {"ncnn", "ncnn"}, {"tflite", "TFLite"}, {"engine", "TensorRT"}}) {
+    const std::string said = refusal(format);
+    EXPECT_TRUE(said.ends_with("--format onnx, then docs/deploy.md#" + lower_case(heading))) << said;
+    EXPECT_NE(page.find(std::string("\n## ") + heading + '\n'), std::string::npos) << heading;
+  }
+  EXPECT_NE(refusal("paddle").find("onnx,safetensors,darknet"), std::string::npos) << refusal("paddle");
 }
 
 TEST(OptionsOf, MemoryAreThoseOfThePlan) {

@@ -139,6 +139,62 @@ TEST_F(Errors, AnUnknownWordIsNamedWithWhatItMayMean) {
   expect(of({"config", "run.yaml", "--device", "cuda:7"}), 2, {"'--device'"});
 }
 
+// -height was -h: the help, with 0.
+TEST_F(Errors, AWordOfDarknetsIsNotTakenForTheHelp) {
+  const auto expect_answer = [&](const std::vector<std::string>& arguments,
+                                 const std::vector<std::string>& words) {
+    const ProgramResult result = run_program(arguments, run_.folder());
+    expect(result, 2, words);
+    EXPECT_EQ(result.out, "");
+  };
+  expect_answer({"train", "run.yaml", "-height", "608"},
+                {"no option '-height'", "brightnet says --size HxW"});
+  expect_answer({"data", "anchors", "--data", "data", "-width", "608", "-height", "608"},
+                {"'-height'", "--size HxW"});
+  expect_answer({"data", "anchors", "--data", "data", "-num_of_clusters", "9"},
+                {"'-num_of_clusters'", "--count"});
+  expect_answer({"detector", "calc_anchors", "obj.data", "-height", "608"}, {"no command 'detector'"});
+  expect_answer({"train", "-help"}, {"'-help'", "Did you mean '--help'?"});
+}
+
+// Whoever writes the key that is offered gets further.
+TEST_F(Errors, AKeyThatIsOfferedIsOneThatSetTakes) {
+  const std::string offer = "Did you mean '--set ";
+  int offers = 0, keys = 0;
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"train", "run.yaml"},
+                                                  {"train", "--model", "model.yaml", "--data", "data"},
+                                                  {"tune", "run.yaml"},
+                                                  {"eval", "run.yaml", "--weights", "w"},
+                                                  {"config", "run.yaml"},
+                                                  {"bench", "model.yaml"},
+                                                  {"bench", "--data", "run.yaml"},
+                                                  {"memory", "model.yaml"},
+                                                  {"memory", "model.yaml", "--data", "data"},
+                                                  {"data", "check", "run.yaml"}}) {
+    for (const std::string option : {"--weightz", "--patiense", "--cache_mbb", "--sizez"}) {
+      std::vector<std::string> arguments = command;
+      arguments.insert(arguments.end(), {option, "3"});
+      const ProgramResult result = run_program(arguments, run_.folder());
+      expect(result, 2, {"there is no option '" + option + "'"});
+      ++offers;
+      const size_t at = result.err.find(offer);
+      if (at == std::string::npos) continue;
+      ++keys;
+      const size_t begin = at + offer.size();
+      arguments.resize(command.size());
+      arguments.insert(arguments.end(),
+                       {"--set", result.err.substr(begin, result.err.find('=', begin) - begin) + "=[[]]"});
+      const std::string refusal = run_program(arguments, run_.folder()).err;
+      EXPECT_EQ(refusal.find("unknown key"), std::string::npos) << command[0] << ' ' << option << refusal;
+      EXPECT_EQ(refusal.find("has no effect"), std::string::npos) << command[0] << ' ' << option << refusal;
+    }
+  }
+  EXPECT_GT(keys, 8);
+  EXPECT_LT(keys, offers);
+  expect(run_program({"bench", "--weights", "best.safetensors"}, run_.folder()), 2,
+         {"'--weights'", "brightnet says bench WEIGHTS --inference"});
+}
+
 TEST_F(Errors, ALineOfUltralyticsIsAnsweredByOneOfOurs) {
   const auto of = [&](const std::vector<std::string>& arguments) {
     return run_program(arguments, run_.folder());

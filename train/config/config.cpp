@@ -280,11 +280,14 @@ std::map<std::string, std::string> TrainOptions::files() const {
 }
 
 std::string RunConfig::where(const std::string& key) const {
-  const std::string place = source ? place_of(*source, key) : "";
-  const bool is_set = source && place != source->file;
   const bool of_option = std::any_of(of_data_option.begin(), of_data_option.end(),
                                      [&](const std::string& own) { return key == "data." + own; });
-  return of_option && !is_set ? "--data" : place;
+  if (of_option && !says(key)) return "--data";
+  return source ? place_of(*source, key) : "";
+}
+
+bool RunConfig::says(const std::string& key) const {
+  return source && place_of(*source, key) != source->file;
 }
 
 std::vector<InputSize> RunConfig::input_sizes() const {

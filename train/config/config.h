@@ -133,6 +133,8 @@ struct RunConfig {
   void fields(Fields& f);
   /// "file:line" or the option that "train.size" was set by; the file when it was not.
   std::string where(const std::string& key) const;
+  /// Whether the file or an option says a value for this key.
+  bool says(const std::string& key) const;
 
   /// All input sizes that training uses, without repetition.
   std::vector<InputSize> input_sizes() const;

@@ -48,8 +48,9 @@ std::vector<Split> splits_of(const std::vector<std::pair<Split, Dataset>>& read)
 }
 
 /// What anchors are wanted: those of the run's model; of data without a model, `count` of them for the size of train.size, or,
-/// where one of the two is not given, as many and for a size as yolov4-tiny has.
-AnchorOptions wanted_anchors(RunConfig& config, const Dataset& dataset, int count) {
+/// where one of the two is not given, as many and for a size as yolov4-tiny has. `of_model`: no configuration names a run,
+/// so that where train.size is not said it is the model's own.
+AnchorOptions wanted_anchors(RunConfig& config, const Dataset& dataset, int count, bool of_model) {
   if (config.model.empty() && count > 0 && config.train.size.has_value())
     return {.count = count,
             .size = config.train.size,
@@ -61,6 +62,7 @@ AnchorOptions wanted_anchors(RunConfig& config, const Dataset& dataset, int coun
     log::info("No model is named, so the anchors are as for {}; --model names another.", usual_model);
   }
   const Model model = load_model(config, static_cast<int>(dataset.classes.size()));
+  if (of_model && !config.says("train.size")) config.train.size = model.size;
   choose_size(config, dataset, model);
   AnchorOptions options = anchor_options(config, model);
   if (count > 0) options.count = count;
@@ -90,10 +92,12 @@ Answer count_data(const Configuration& data, const std::string& split) {
 }
 
 Answer fit_anchors(const Configuration& data, int count, int height, int width) {
-  RunConfig config = data_config(data);
+  Configuration sized = with_data_for_config(data);
+  if (height > 0) sized.size = InputSize(height, width).text();
+  RunConfig config = data_config(sized);
   const Dataset dataset = training_images(config, read_split(config, Split::train));
-  if (height > 0) config.train.size = InputSize(height, width);
-  const AnchorResult anchors = find_anchors(dataset, wanted_anchors(config, dataset, count));
+  const AnchorResult anchors =
+      find_anchors(dataset, wanted_anchors(config, dataset, count, sized.config.empty()));
   return answer_of(anchors.text(), anchors.json());
 }
 

@@ -16,15 +16,18 @@
 namespace brightnet {
 namespace {
 
+bool concerns_evaluation(const std::string& key) {
+  const auto begins = [&](const char* part) { return key.rfind(part, 0) == 0; };
+  return begins("data.") || begins("loader.") || begins("evaluate.nms") || key == "train.precision" ||
+         key == "train.log_every";
+}
+
 /// Refuses values that would be ignored: the weights contain the model and its input, and nothing is trained.
 void refuse_idle_assignments(const std::vector<std::string>& assignments) {
   for (const std::string& assignment : assignments) {
     if (assignment.starts_with("--")) continue;  // of another option than --set
     const std::string key = assignment.substr(0, assignment.find('='));
-    const auto begins = [&](const char* part) { return key.rfind(part, 0) == 0; };
-    if (begins("data.") || begins("loader.") || begins("evaluate.nms") || key == "train.precision" ||
-        key == "train.log_every")
-      continue;
+    if (concerns_evaluation(key)) continue;
     std::string remedy =
         "These have an effect: data., loader., evaluate.nms., train.precision and train.log_every.";
     if (key == "train.size" || key == "evaluate.size") remedy = "Set the size of the input with --size.";
@@ -34,6 +37,12 @@ void refuse_idle_assignments(const std::vector<std::string>& assignments) {
 }
 
 }  // namespace
+
+std::vector<std::string> evaluation_keys() {
+  std::vector<std::string> keys = config_keys();
+  std::erase_if(keys, [](const std::string& key) { return !concerns_evaluation(key); });
+  return keys;
+}
 
 WeightsEvaluation::WeightsEvaluation(const WeightsReportOptions& options, const OpenWeights& open_weights,
                                      const RankDevice& device, const Communicator& ranks)

@@ -179,17 +179,23 @@ TEST(Anchors, NoBoxAndNoRoomAreErrors) {
 TEST(Anchors, TextIsWhatAModelFileTakes) {
   AnchorResult result;
   result.anchors = {{10, 15}, {1, 300}};
+  result.size = {96, 160};
   result.boxes = 12;
   result.mean_iou = 0.75;
   result.recall_50 = 0.9;
-  EXPECT_EQ(result.text(),
-            "anchors: [[10, 15], [1, 300]]\n# of 12 boxes: mean best IoU 0.750, 90.0 % above 0.5\n");
-  EXPECT_EQ(result.json(),
-            nlohmann::json::parse(R"({"anchors": [[10, 15], [1, 300]], "filled": 0, "boxes": 12,
+  EXPECT_EQ(
+      result.text(),
+      "anchors: [[10, 15], [1, 300]]\n# of 12 boxes, for an input of 96x160 (height x width): mean best IoU "
+      "0.750, 90.0 % above 0.5\n");
+  EXPECT_EQ(
+      result.json(),
+      nlohmann::json::parse(R"({"anchors": [[10, 15], [1, 300]], "size": [96, 160], "filled": 0, "boxes": 12,
                                                      "mean_iou": 0.75, "recall_50": 0.9})"));
   result.filled = 1;
-  EXPECT_EQ(result.fit(),
-            "of 12 boxes: mean best IoU 0.750, 90.0 % above 0.5; 1 shape added to the 1 that the data has");
+  EXPECT_EQ(
+      result.fit(),
+      "of 12 boxes, for an input of 96x160 (height x width): mean best IoU 0.750, 90.0 % above 0.5; 1 shape added "
+      "to the 1 that the data has");
   EXPECT_EQ(result.json()["filled"], 1);
 }
 

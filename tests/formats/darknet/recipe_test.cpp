@@ -70,6 +70,20 @@ TEST(DarknetRecipe, SizesAreApartByWhatTheFileSays) {
   EXPECT_EQ(config_of_recipe(larger).train.sizes, (std::vector<InputSize>{320, 384, 448, 512}));
 }
 
+TEST(DarknetRecipe, AStepOfSizesIsSaidToHaveNoEffectWhereThereAreNoSizes) {
+  const auto notes_of = [](const std::string& cfg) {
+    std::string notes;
+    for (const ImportNote& note : import_darknet_text(cfg, "small.cfg").notes)
+      notes += note.where + ": " + note.text + '\n';
+    return notes;
+  };
+  const std::string stepped = with(small_cfg, "burn_in=100", "burn_in=100\nresize_step=64");
+  const std::string fixed = notes_of(with(stepped, "random=1", "random=0"));
+  EXPECT_NE(fixed.find("small.cfg:11: resize_step has no effect without random"), std::string::npos) << fixed;
+  EXPECT_EQ(fixed.find("'resize_step' is not read by darknet"), std::string::npos) << fixed;
+  EXPECT_EQ(notes_of(stepped).find("resize_step"), std::string::npos);
+}
+
 TEST(DarknetRecipe, AveragesTheWeightsWhereTheFileDoes) {
   EXPECT_FLOAT_EQ(config_of_recipe(with(small_cfg, "burn_in=100", "burn_in=100\nema_alpha=0.9998")).ema.decay,
                   0.9998f);
