@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/printable.h"
+#include "core/text.h"
 
 namespace brightnet::cli {
 namespace {
@@ -54,7 +55,8 @@ int supervise(int restarts, int ranks, const SupervisedRun& run) {
     stepped = stepped || end.made_steps;
     if (!may_recover(end, stepped)) return end.code;
     if (restart > restarts) {
-      log::error("the run {}, and its {} restarts are used up", how_it_ended(end.code), restarts);
+      log::error("the run {}, and its {} used up", how_it_ended(end.code),
+                 counted(restarts, "restart is", "restarts are"));
       return end.code;
     }
     if (restart > 1 && !end.made_steps) {
