@@ -39,15 +39,17 @@ void remove_remains(const fs::path& run, const std::stop_token& stop) {
 
 }  // namespace
 
+std::vector<std::string> length_settings(const SearchPlan& plan) {
+  if (plan.minutes > 0) return {fmt::format("--minutes:train.minutes={}", plan.minutes)};
+  if (plan.epochs == 0) return {};
+  return {fmt::format("--epochs:train.epochs={}", plan.epochs), "--epochs:train.minutes=0",
+          "--epochs:train.iterations=0"};  // the length of a .cfg, which would win
+}
+
 Overrides trial_overrides(const SearchPlan& plan) {
   Overrides overrides = plan.overrides;
-  auto& all = overrides.assignments;
-  if (plan.minutes > 0) all.push_back(fmt::format("train.minutes={}", plan.minutes));
-  if (plan.epochs > 0) {
-    all.push_back(fmt::format("train.epochs={}", plan.epochs));
-    all.push_back("train.minutes=0");
-    all.push_back("train.iterations=0");  // the length of a .cfg, which would win
-  }
+  for (const std::string& assignment : length_settings(plan))
+    overrides.assignments.push_back(without_option(assignment));
   return overrides;
 }
 

@@ -64,6 +64,8 @@ class Search {
   std::vector<std::unique_ptr<Running>> running_;
 };
 
+/// The settings that --minutes and --epochs stand for, each with its option.
+std::vector<std::string> length_settings(const SearchPlan& plan);
 /// The overrides and the length that the plan sets in every trial.
 Overrides trial_overrides(const SearchPlan& plan);
 /// The command of a trial.

@@ -10,6 +10,7 @@
 #include "data/commands/convert.h"
 #include "data/commands/shard.h"
 #include "data/commands/stats.h"
+#include "train/config/contradictions.h"
 #include "train/config/models.h"
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/automatic_size.h"
@@ -90,6 +91,11 @@ Answer count_data(const Configuration& data, const std::string& split) {
 }
 
 Answer fit_anchors(const Configuration& data, int count, int height, int width) {
+  if (height > 0) {
+    std::vector<std::string> all = data.settings;
+    all.push_back("--size:train.size=" + InputSize(height, width).text());
+    refuse_contradictions(all);
+  }
   RunConfig config = data_config(data);
   const Dataset dataset = training_images(config, read_split(config, Split::train));
   if (height > 0) config.train.size = InputSize(height, width);

@@ -99,8 +99,7 @@ Overrides without_chosen(const Overrides& overrides) {
   Overrides others = overrides;
   others.assignments.clear();
   for (const std::string& assignment : overrides.assignments) {
-    const size_t colon = assignment.rfind("--", 0) == 0 ? assignment.find(':') : std::string::npos;
-    const std::string plain = colon == std::string::npos ? assignment : assignment.substr(colon + 1);
+    const std::string plain = without_option(assignment);
     const size_t equals = plain.find('=');
     const std::string value = equals == std::string::npos ? "" : plain.substr(equals + 1);
     const bool automatic = value == "auto" || value == yaml_quoted("auto");
