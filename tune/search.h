@@ -71,5 +71,7 @@ Overrides trial_overrides(const SearchPlan& plan);
 /// The command of a trial.
 std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal& proposal,
                                        const std::string& run, const std::string& device);
+/// What its environment has besides this program's: "NAME=value".
+std::vector<std::string> trial_environment(const SearchSetup& setup);
 
 }  // namespace brightnet

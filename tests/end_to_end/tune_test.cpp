@@ -44,6 +44,7 @@ TEST_F(Tunes, SearchesStopsGoesOnAndLeavesAConfigurationThatTrains) {
   ASSERT_EQ(begun.code, 0) << begun.err;
   EXPECT_TRUE(exists("runs/run-tune/trials/0001/metrics.csv"));
   EXPECT_TRUE(exists("runs/run-tune/tune.png"));
+  EXPECT_FALSE(exists(".cache/brightnet/runs.txt")) << "its trials are no runs that --resume looks for";
 
   auto three = three_trials;
   three.insert(three.end(), {"--json", "tune.json"});
