@@ -39,7 +39,7 @@ bool may_recover(const RunEnd& end, bool stepped_before) {
 
 int stopped_between(const std::string& folder) {
   log::info("Stopped by a signal before the restart.{}",
-            folder.empty() ? "" : " Resume with: brightnet train --resume " + shell_quoted(folder));
+            folder.empty() ? "" : " Resume with: brightnet train --resume " + shell_path(folder));
   return static_cast<int>(ExitCode::interrupted);
 }
 

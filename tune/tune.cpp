@@ -6,6 +6,7 @@
 
 #include "core/files.h"
 #include "core/log.h"
+#include "core/printable.h"
 #include "core/progress_line.h"
 #include "core/text.h"
 #include "core/threads.h"
@@ -134,7 +135,7 @@ void say_result(const SearchSetup& setup, const Search& search, const SearchFold
                 fmt::join(differing_values(setup.keys, setup.configured, best->values), " "));
   }
   log::result("All trials: {}{}", folder.table().string(), drawn ? ", " + folder.plot().string() : "");
-  log::result("Train with the best values: brightnet train {}", folder.best_config().string());
+  log::result("Train with the best values: brightnet train {}", shell_path(folder.best_config()));
 }
 
 /// What is searched and where it starts, the values of the configuration's own run.

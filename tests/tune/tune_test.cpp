@@ -3,6 +3,7 @@
 
 #include "core/json.h"
 #include "core/threads.h"
+#include "tests/logged.h"
 #include "tests/train/small_run.h"
 
 namespace brightnet::testing {
@@ -90,6 +91,18 @@ TEST_F(SearchValues, ResumesAPlanWhoseSettingsSayAnotherLength) {
   EXPECT_TRUE(search_values({.device = "cpu"},
                             {.program = run_.folder() / "program", .resumed = run_.folder() / "out"}));
   EXPECT_TRUE(has_word("--set=train.epochs=7"));
+}
+
+TEST_F(SearchValues, SaysHowToTrainWithTheBestValuesSoThatAShellReadsIt) {
+  search({}, {.epochs = 1});
+  const Logged logged;
+  const fs::path folder = run_.folder() / "my search ä";
+  EXPECT_TRUE(search_values(
+      {.run = {.config = run_.config().string()}, .device = "cpu", .folder = folder},
+      {.program = run_.folder() / "program", .keys = {"optimizer.rate"}, .trials = 1, .epochs = 1}));
+  EXPECT_NE(logged.text().find("brightnet train '" + (folder / "config.yaml").string() + "'\n"),
+            std::string::npos)
+      << logged.text();
 }
 
 TEST_F(SearchValues, DividesTheThreadsAmongTrialsSideBySide) {
