@@ -158,6 +158,7 @@ TrainedModel network_to_measure(const BenchmarkOptions& options) {
   std::error_code failed;
   if (options.model.ends_with(".safetensors") || std::filesystem::is_directory(options.model, failed))
     return open_weights({.weights = weights_of_run(options.model)});
+  refuse_other_settings(options);
   NamedModel named = read_model(options.model, options.settings, options.classes);
   TrainedModel trained;
   trained.model = std::move(named.model);
@@ -242,6 +243,7 @@ Answer benchmark_kernels(const BenchmarkOptions& options) {
 }
 
 Answer benchmark_loader(const BenchmarkOptions& options) {
+  refuse_other_settings(options);
   const bool run = options.data.ends_with(".yaml") && !is_data(options.data);
   const NamedRun data({.data = options.data, .settings = options.settings, .precision = options.precision},
                       false);

@@ -3,6 +3,7 @@
 
 #include "brightnet/benchmark.h"
 #include "train/config/config.h"
+#include "train/config/contradictions.h"
 #include "train/setup/automatic_facts.h"
 #include "train/setup/model.h"
 
@@ -18,10 +19,21 @@ inline RunConfig measured_config(RunConfig config, int batch, const InputSize& s
   return config;
 }
 
+/// Throws InputError where the settings say otherwise than an option.
+inline void refuse_other_settings(const BenchmarkOptions& options) {
+  std::vector<std::string> all = options.settings;
+  if (options.batch > 0) all.push_back("--batch:train.batch=" + std::to_string(options.batch));
+  if (options.height > 0)
+    all.push_back("--size:train.size=" + InputSize(options.height, options.width).text());
+  if (options.recompute) all.emplace_back("--recompute:train.recompute=activations");
+  refuse_contradictions(all);
+}
+
 /// The model that the options name, and its run with their settings. `batch` is taken where it has none; what else is left to
 /// be chosen is chosen for this device.
 inline NamedModel read_measured_model(const BenchmarkOptions& options, int batch,
                                       const FastPrecision& device) {
+  refuse_other_settings(options);
   NamedModel named = read_model(options.model, options.settings, options.classes);
   TrainOptions& train = named.config.train;
   if (!train.batch.has_value()) train.batch = batch;

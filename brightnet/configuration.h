@@ -14,11 +14,12 @@ struct Configuration {
   std::string model = {};   ///< a name that `brightnet models` lists, or the path of a YAML or .cfg
   /// A data set: an Ultralytics data.yaml, darknet's obj.data, a COCO JSON, a VOC folder, or a folder of images and labels.
   std::string data = {};
-  /// "train.epochs=50"; the last one wins. An error about "--epochs:train.epochs=50" names the option.
+  /// "train.epochs=50"; the last one wins. An error about "--epochs:train.epochs=50" names the option, which does not win: a
+  /// setting before it that gives the key another value is an error, as it is beside the members below.
   std::vector<std::string> settings = {};
   std::string fold = {};       ///< "K/N"; empty: the configuration's
   std::string precision = {};  ///< empty: the configuration's
-  // These come before the same in `settings`; an error about them names the command's option, "--size".
+  // An error about these names the command's option, "--size".
   /// A value for train.size: "416", "384x1248" (the height first) or "auto"; empty: the configuration's.
   std::string size = {};
   int batch = 0;  ///< a value for train.batch; 0: the configuration's

@@ -271,11 +271,10 @@ PrunedNetwork prune(const PruningOptions& options) {
   write_atomically(made.model, write_model_yaml(after.model, {"Pruned by `brightnet prune`."}));
   save_weights(made.weights, after);
   made.answer = {text_of(pruning), to_text(json_of(pruning, options))};
-  made.fine_tuning =
-      fmt::format("brightnet train --model {} --weights {} --size {} --data {}{}{}",
-                  shell_quoted(made.model.string()), shell_quoted(made.weights.string()), after.size.text(),
-                  options.data.empty() ? "DATA" : shell_quoted(options.data),
-                  after.letterbox ? " --set augment.letterbox=true" : "", tiles_setting(after, options.data));
+  made.fine_tuning = fmt::format(
+      "brightnet train --model {} --weights {} --size {} --data {}{}{}", shell_path(made.model),
+      shell_path(made.weights), after.size.text(), options.data.empty() ? "DATA" : shell_path(options.data),
+      after.letterbox ? " --set augment.letterbox=true" : "", tiles_setting(after, options.data));
   return made;
 }
 

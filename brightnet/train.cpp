@@ -80,9 +80,10 @@ class LogOfOneRun {
   static inline std::atomic<bool> taken_ = false;
 };
 
-/// The configuration with the number of epochs that the options ask for.
+/// The configuration with what the options say in the place of settings.
 Configuration configuration_of(const TrainingOptions& options) {
   Configuration run = options.run;
+  if (options.no_graph) run.settings.emplace_back("--no-graph:train.graph=false");
   if (options.epochs == 0) return run;
   run.settings.push_back("--epochs:train.epochs=" + std::to_string(options.epochs));
   run.settings.emplace_back("--epochs:train.iterations=0");  // the length of a .cfg, which would win
@@ -96,7 +97,6 @@ RunRequest request_of(const TrainingOptions& options) {
   request.weights = options.weights;
   request.weights_cfg = options.weights_cfg;
   request.weights_partial = options.weights_partial;
-  request.no_graph = options.no_graph;
   request.resuming = options.resume;
   (options.resume ? request.resume : request.out) = options.folder.string();
   if (options.resume) request.out = options.out.string();

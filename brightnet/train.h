@@ -18,7 +18,7 @@ namespace brightnet {
 /// The configuration of a run, its beginning and its folder.
 struct TrainingOptions {
   Configuration run = {};             ///< a resumed run has its own
-  int64_t epochs = 0;                 ///< train.epochs, whatever `run` says; 0: as `run` says
+  int64_t epochs = 0;                 ///< train.epochs in the place of the file's length; 0: as `run` says
   std::string weights = {};           ///< pretrained weights to start from: a file or a published name
   std::string weights_cfg = {};       ///< the .cfg of darknet's weights that belong to another model
   bool weights_partial = false;       ///< darknet's weights may match the model only up to a point

@@ -7,6 +7,7 @@
 #include "brightnet/dataset.h"
 #include "cli/commands.h"
 #include "core/log.h"
+#include "core/printable.h"
 
 namespace brightnet::cli {
 namespace {
@@ -50,8 +51,9 @@ void add_synth(CLI::App& data, Action& action) {
       const auto folder = (std::filesystem::path(arguments->folder) / "").lexically_normal().parent_path();
       log::result(
           "{0} training and {1} validation images written to {2}. Train on them with: brightnet train --model yolov4-tiny "
-          "--data {2}",
-          arguments->options.train_images, arguments->options.val_images, folder.string());
+          "--data {3}",
+          arguments->options.train_images, arguments->options.val_images, folder.string(),
+          shell_path(folder));
       return 0;
     };
   });

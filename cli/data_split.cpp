@@ -4,6 +4,7 @@
 #include "brightnet/data.h"
 #include "cli/commands.h"
 #include "core/log.h"
+#include "core/printable.h"
 
 namespace brightnet::cli {
 namespace {
@@ -23,7 +24,7 @@ void split(SplitArguments arguments) {
     return divided.answer;
   });
   log::result("Written: {}. Train on it with: brightnet train {}{}", arguments.options.folder.string(),
-              divided.config.string(), divided.has_model ? "" : " --model yolov4-tiny");
+              shell_path(divided.config), divided.has_model ? "" : " --model yolov4-tiny");
 }
 
 }  // namespace

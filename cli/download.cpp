@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/stop_signals.h"
 #include "core/log.h"
+#include "core/printable.h"
 
 namespace brightnet::cli {
 namespace {
@@ -27,7 +28,7 @@ int download(const DownloadArguments& arguments) {
     std::cout << network.weights.string() << std::endl;
     if (!network.cfg.empty())
       log::info("Its network: {}; detect with it: brightnet detect --weights {} --source IMAGE",
-                network.cfg.string(), network.weights.filename().string());
+                network.cfg.string(), shell_path(network.weights.filename()));
   });
   return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/command_tree.h"
 #include "cli/known_words.h"
+#include "core/printable.h"
 
 namespace brightnet::cli {
 namespace {
@@ -154,8 +155,9 @@ std::optional<std::string> in_our_form(const std::string& name, const std::strin
   const std::string form(ours.substr(0, end_of_words(ours)));
   if (value == "True" || value == "true") return form;
   if (const size_t equals = form.find('='); equals != std::string::npos)
-    return form.substr(0, equals + 1) + value;
-  return form.find(' ') == std::string::npos ? form + ' ' + value : form;
+    return form.substr(0, equals + 1) + shell_quoted(value);
+  const char between = value.starts_with('-') ? '=' : ' ';  // or it would be taken for an option
+  return form.find(' ') == std::string::npos ? form + between + shell_quoted(value) : form;
 }
 
 std::string in_our_options(const CommandLine& line) {
@@ -170,7 +172,7 @@ std::string in_our_options(const CommandLine& line) {
       after_set = option->check_name("--set");
     }
     if (option || is_value || !has_value || after_set || std::filesystem::exists(word)) {
-      meant += ' ' + word;
+      meant += ' ' + shell_quoted(word);
       continue;
     }
     const auto ours = in_our_form(word.substr(0, equals), word.substr(equals + 1), *line.command);

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/printable.h"
+#include "core/text.h"
 
 namespace brightnet::cli {
 namespace {
@@ -38,7 +39,7 @@ bool may_recover(const RunEnd& end, bool stepped_before) {
 
 int stopped_between(const std::string& folder) {
   log::info("Stopped by a signal before the restart.{}",
-            folder.empty() ? "" : " Resume with: brightnet train --resume " + shell_quoted(folder));
+            folder.empty() ? "" : " Resume with: brightnet train --resume " + shell_path(folder));
   return static_cast<int>(ExitCode::interrupted);
 }
 
@@ -54,7 +55,8 @@ int supervise(int restarts, int ranks, const SupervisedRun& run) {
     stepped = stepped || end.made_steps;
     if (!may_recover(end, stepped)) return end.code;
     if (restart > restarts) {
-      log::error("the run {}, and its {} restarts are used up", how_it_ended(end.code), restarts);
+      log::error("the run {}, and its {} used up", how_it_ended(end.code),
+                 counted(restarts, "restart is", "restarts are"));
       return end.code;
     }
     if (restart > 1 && !end.made_steps) {

@@ -63,7 +63,7 @@ int train_on_rank(const TrainArguments& arguments, const TrainingOptions& option
   if (run.outcome != TrainingOutcome::stopped) return static_cast<int>(ExitCode::done);
   log::info(
       "Stopped by a signal after {} steps; everything is saved. Resume with: brightnet train --resume {}",
-      run.iterations, shell_quoted(run.folder.string()));
+      run.iterations, shell_path(run.folder));
   return static_cast<int>(ExitCode::interrupted);
 }
 

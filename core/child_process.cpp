@@ -1,5 +1,6 @@
 #include "core/child_process.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -34,7 +35,27 @@ void forget_handlers() {
   }
 }
 
-[[noreturn]] void become(const std::vector<char*>& words, const sigset_t& signals, int output) {
+/// For exec(), which takes no constants.
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// This program's environment with `more` in it.
+std::vector<std::string> environment_with(const std::vector<std::string>& more) {
+  std::vector<std::string> all = more;
+  for (char** own = environ; *own; ++own) {
+    const std::string_view variable = *own, name = variable.substr(0, variable.find('=') + 1);
+    if (std::none_of(more.begin(), more.end(), [&](const auto& word) { return word.starts_with(name); }))
+      all.emplace_back(variable);
+  }
+  return all;
+}
+
+[[noreturn]] void become(const std::vector<char*>& words, const std::vector<char*>& environment,
+                         const sigset_t& signals, int output) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC); nothing >= 0)
@@ -44,22 +65,21 @@ void forget_handlers() {
   }
   forget_handlers();
   ::sigprocmask(SIG_SETMASK, &signals, nullptr);
-  ::execvp(words[0], words.data());
+  ::execvpe(words[0], words.data(), environment.data());
   ::_exit(127);
 }
 
 }  // namespace
 
 pid_t start_process(const std::vector<std::string>& words, const std::string& where, const sigset_t& signals,
-                    const std::filesystem::path& output) {
-  std::vector<char*> pointers;
-  for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
+                    const std::filesystem::path& output, const std::vector<std::string>& environment) {
+  const std::vector<std::string> variables = environment_with(environment);
+  const std::vector<char*> pointers = pointers_to(words), named = pointers_to(variables);
   // Here, where somebody learns that it fails: without it the command would write into this program's own output.
   const int opened = open_output(output);
   const pid_t child = ::fork();
   const int reason = errno;
-  if (child == 0) become(pointers, signals, opened);
+  if (child == 0) become(pointers, named, signals, opened);
   if (opened >= 0) ::close(opened);
   if (child < 0) throw InputError(std::string("no process can be started: ") + std::strerror(reason), where);
   return child;

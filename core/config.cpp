@@ -3,162 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
-#include <yaml-cpp/eventhandler.h>
 
-#include "core/files.h"
 #include "core/text.h"
 
 namespace brightnet {
 namespace {
 
-// Nodes set from the command line have no line in a file; their YAML tag names the option instead: "!--set".
-constexpr std::string_view command_line_tag = "!--";
-
 std::string number(double value) {
   return fmt::format("{:.7g}", value);
 }
 
-bool is_from_command_line(const YAML::Node& node) {
-  return node.IsDefined() && std::string_view(node.Tag()).starts_with(command_line_tag);
-}
-
-/// Scans a document before it is parsed into nodes: finds where it begins and checks that every key is a scalar.
-class DocumentCheck : public YAML::EventHandler {
- public:
-  explicit DocumentCheck(const std::string& file) : file_(file) {}
-
-  int position() const { return start_.pos; }
-  [[noreturn]] void refuse(const YAML::Mark& at, const std::string& what, const std::string& remedy) const {
-    throw InputError("this is not valid YAML: " + what, file_ + ':' + std::to_string(at.line + 1), remedy);
-  }
-  [[noreturn]] void refuse_start() const {
-    refuse(start_, "no value can begin here", "Remove the comma, or put the text into quotes.");
-  }
-
-  void OnDocumentStart(const YAML::Mark& at) override { start_ = at; }
-  void OnDocumentEnd() override { places_.clear(); }
-  void OnNull(const YAML::Mark& at, YAML::anchor_t) override { take(at, false); }
-  void OnAlias(const YAML::Mark& at, YAML::anchor_t) override { take(at, false); }
-  void OnScalar(const YAML::Mark& at, const std::string&, YAML::anchor_t, const std::string&) override {
-    take(at, true);
-  }
-  void OnSequenceStart(const YAML::Mark& at, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {
-    take(at, false);
-    places_.push_back(Place::item);
-  }
-  void OnSequenceEnd() override { places_.pop_back(); }
-  void OnMapStart(const YAML::Mark& at, const std::string&, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {
-    take(at, false);
-    places_.push_back(Place::key);
-  }
-  void OnMapEnd() override { places_.pop_back(); }
-
- private:
-  /// What comes next in each open list or mapping.
-  enum class Place : uint8_t { item, key, value };
-
-  void take(const YAML::Mark& at, bool is_word) {
-    if (places_.empty() || places_.back() == Place::item) return;
-    if (places_.back() == Place::key && !is_word) refuse(at, "a key must be a word", "Write key: value.");
-    places_.back() = places_.back() == Place::key ? Place::value : Place::key;
-  }
-
-  const std::string& file_;
-  YAML::Mark start_ = YAML::Mark::null_mark();
-  std::vector<Place> places_;
-};
-
-/// Scans every document of a text. Where a comma begins a value, yaml-cpp 0.7 consumes nothing and parses the same
-/// document for ever: such a text is refused here.
-void check_documents(const std::string& text, const std::string& name) {
-  std::istringstream stream(text);
-  YAML::Parser parser(stream);
-  DocumentCheck check(name);
-  for (int last = -1; parser.HandleNextDocument(check); last = check.position()) {
-    if (check.position() == last) check.refuse_start();
-  }
-}
-
 }  // namespace
-
-bool YamlValue::from_command_line() const {
-  return is_from_command_line(node);
-}
-
-std::string YamlValue::where() const {
-  if (from_command_line()) return node.Tag().substr(1);
-  const auto mark = node.IsDefined() ? node.Mark() : YAML::Mark::null_mark();
-  if (mark.is_null()) return file;
-  return file + ':' + std::to_string(mark.line + 1);
-}
-
-YamlDocument YamlDocument::parse(const std::string& text, const std::string& name) {
-  YamlDocument document;
-  document.file_ = name;
-  try {
-    check_documents(text, name);
-    for (const YAML::Node& part : YAML::LoadAll(text)) {
-      if (part.IsNull()) continue;
-      if (document.root_.IsDefined() && !document.root_.IsNull()) {
-        throw InputError("a second document begins here, after a line ---, but only one is read",
-                         YamlValue{part, name}.where(), "Remove the line, or make it a file of its own.");
-      }
-      document.root_.reset(part);
-    }
-  } catch (const YAML::ParserException& e) {
-    throw InputError("this is not valid YAML: " + e.msg, name + ':' + std::to_string(e.mark.line + 1),
-                     "Check the indentation, quotes and brackets there and on the line before.");
-  }
-  if (document.root_.IsNull()) document.root_ = YAML::Node(YAML::NodeType::Map);
-  if (!document.root_.IsMap()) {
-    throw InputError("a mapping (key: value) was expected at the top of the file", name + ":1");
-  }
-  return document;
-}
-
-YamlDocument YamlDocument::load(const std::filesystem::path& file) {
-  return parse(read_file(file), file.string());
-}
-
-void YamlDocument::set(const std::string& text) {
-  const size_t colon = text.rfind("--", 0) == 0 ? text.find(':') : std::string::npos;
-  const std::string option = colon == std::string::npos ? "--set" : text.substr(0, colon);
-  const std::string assignment = colon == std::string::npos ? text : text.substr(colon + 1);
-  const auto equals = assignment.find('=');
-  const std::string whole_path = '.' + assignment.substr(0, equals) + '.';  // an empty key shows as two dots
-  if (equals == std::string::npos || whole_path.find("..") != std::string::npos) {
-    throw InputError("'" + assignment + "' is not of the form key.path=value", option);
-  }
-  YAML::Node value;
-  try {
-    value = YAML::Load(assignment.substr(equals + 1));
-  } catch (const YAML::ParserException& e) {
-    throw InputError("the value of '" + assignment + "' is not valid YAML: " + e.msg, option);
-  }
-  value.SetTag('!' + option);
-  YAML::Node node = root_;
-  std::istringstream path(assignment.substr(0, equals));
-  std::vector<std::string> keys;
-  for (std::string key; std::getline(path, key, '.');) keys.push_back(key);
-  for (size_t i = 0; i + 1 < keys.size(); ++i) {
-    YAML::Node next = node[keys[i]];
-    if (!next.IsDefined() || next.IsNull()) {
-      next = YAML::Node(YAML::NodeType::Map);
-      next.SetTag('!' + option);
-      node[keys[i]] = next;
-    } else if (!next.IsMap()) {
-      throw InputError("'" + keys[i] + "' of '" + assignment + "' is not a mapping", option);
-    }
-    node.reset(next);
-  }
-  node[keys.back()] = value;
-}
 
 Fields::Limits& Fields::Limits::at_least(double low) {
   if (value_ && !(*value_ >= low)) fields_.out_of_limits(key_, *value_, "at least " + number(low));
@@ -216,7 +74,8 @@ class FieldReader : public Fields {
                          "Remove one of the two.");
       }
       if (known_.contains(key)) continue;
-      const YamlValue place{is_from_command_line(entry.second) ? entry.second : entry.first, value_.file};
+      const YamlValue place{
+          YamlValue{entry.second, value_.file}.from_command_line() ? entry.second : entry.first, value_.file};
       const std::string nearest = nearest_word(key, known_);
       std::string remedy = "Did you mean '" + nearest + "'?";
       if (nearest.empty()) {
@@ -268,7 +127,10 @@ class FieldReader : public Fields {
   bool visit_optional(const char* key, bool) override { return child(key).node.IsDefined(); }
 
   void nested(const char* key, const char*, const std::function<void(Fields&)>& visit_inner) override {
-    FieldReader inner(child(key));
+    const YamlValue section = child(key);
+    // In a file all keys of a section may be commented out.
+    if (section.from_command_line()) refuse_null(section, key);
+    FieldReader inner(section);
     visit_inner(inner);
     inner.finish();
   }

@@ -49,6 +49,8 @@ class YamlDocument {
   void set(const std::string& assignment);
 
   YamlValue root() const { return {root_, file_}; }
+  /// The value of "key.path"; not defined where there is none.
+  YamlValue at(const std::string& key) const;
   const std::string& file() const { return file_; }
 
  private:
@@ -56,11 +58,16 @@ class YamlDocument {
   std::string file_;
 };
 
+/// The option that an assignment stands for: "--epochs" of "--epochs:train.epochs=3"; "--set" where it names none.
+std::string option_of(const std::string& assignment);
+/// "train.epochs=3" of "--epochs:train.epochs=3".
+std::string without_option(const std::string& assignment);
+
 /// `text` as a YAML string whatever it contains, for "key.path=value" assignments.
 std::string yaml_quoted(const std::string& text);
 
 /// Visits the fields of a struct, to read or to print them. The reader refuses a key without a value (unless
-/// it is a section) and numbers that are not finite.
+/// it is a section of a file) and numbers that are not finite.
 class Fields {
  public:
   virtual ~Fields() = default;

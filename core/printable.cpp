@@ -66,6 +66,11 @@ std::string shell_quoted(const std::string& word) {
   return out + '\'';
 }
 
+std::string shell_path(const std::filesystem::path& path) {
+  const std::string word = path.string();
+  return shell_quoted(word.starts_with('-') ? "./" + word : word);
+}
+
 class PrintableOutput::Buffer : public std::streambuf {
  public:
   explicit Buffer(std::streambuf* to) : to_(to) {}

@@ -2,6 +2,7 @@
 // change its title, clear what was said before, or answer as if somebody had typed.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -16,6 +17,8 @@ std::string printable(std::string_view text);
 
 /// A word of a command line that is printed to be copied: in single quotes where a shell would read it otherwise.
 std::string shell_quoted(const std::string& word);
+/// The same for a path, which must not be taken for an option: ./-x.
+std::string shell_path(const std::filesystem::path& path);
 
 /// Makes all that is written to a stream printable, in the place of a progress line, for the lifetime of this object.
 class PrintableOutput {

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
+#include "core/printable.h"
 
 namespace brightnet {
 namespace {
@@ -70,7 +71,7 @@ std::string describe_other_case(const std::vector<std::string>& of_weights,
     for (const std::string& theirs : of_weights) {
       if (ours == theirs || edit_distance(ours, theirs) != 0) continue;
       pairs.push_back(fmt::format("'{}' is '{}' in the weights", ours, theirs));
-      if (example.empty()) example = fmt::format("--set data.map.{}={}", ours, theirs);
+      if (example.empty()) example = "--set " + shell_quoted(fmt::format("data.map.{}={}", ours, theirs));
     }
   }
   if (pairs.empty()) return "";

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "train/run/run_lock.h"
+#include "train/setup/known_runs.h"
 
 namespace brightnet {
 namespace {
@@ -39,15 +40,17 @@ void remove_remains(const fs::path& run, const std::stop_token& stop) {
 
 }  // namespace
 
+std::vector<std::string> length_settings(const SearchPlan& plan) {
+  if (plan.minutes > 0) return {fmt::format("--minutes:train.minutes={}", plan.minutes)};
+  if (plan.epochs == 0) return {};
+  return {fmt::format("--epochs:train.epochs={}", plan.epochs), "--epochs:train.minutes=0",
+          "--epochs:train.iterations=0"};  // the length of a .cfg, which would win
+}
+
 Overrides trial_overrides(const SearchPlan& plan) {
   Overrides overrides = plan.overrides;
-  auto& all = overrides.assignments;
-  if (plan.minutes > 0) all.push_back(fmt::format("train.minutes={}", plan.minutes));
-  if (plan.epochs > 0) {
-    all.push_back(fmt::format("train.epochs={}", plan.epochs));
-    all.push_back("train.minutes=0");
-    all.push_back("train.iterations=0");  // the length of a .cfg, which would win
-  }
+  for (const std::string& assignment : length_settings(plan))
+    overrides.assignments.push_back(without_option(assignment));
   return overrides;
 }
 
@@ -57,8 +60,6 @@ std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal&
   std::vector<std::string> words{setup.program, "train", "--out", run, "--device", device};
   if (!plan.config.empty()) words.insert(words.begin() + 2, plan.config);
   if (!plan.data.empty()) words.insert(words.end(), {"--data", plan.data});
-  if (setup.threads > 0)
-    words.insert(words.begin(), {"env", fmt::format("OMP_NUM_THREADS={}", setup.threads)});
   const auto set = [&](const std::string& assignment) { words.push_back("--set=" + assignment); };
   for (const std::string& assignment : trial_overrides(plan).assignments) set(assignment);
   // Not the name of the configuration's own runs, of which `train --resume` takes the newest.
@@ -67,6 +68,12 @@ std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal&
   if (proposal.values == setup.configured) return words;  // the configuration as it is
   for (const std::string& value : assignments(setup.keys, proposal.values)) set(value);
   return words;
+}
+
+std::vector<std::string> trial_environment(const SearchSetup& setup) {
+  std::vector<std::string> variables{fmt::format("{}=1", unlisted_variable)};
+  if (setup.threads > 0) variables.push_back(fmt::format("OMP_NUM_THREADS={}", setup.threads));
+  return variables;
 }
 
 Search::Search(const SearchSetup& setup, const SearchFolder& folder)
@@ -122,8 +129,9 @@ Search::Running Search::start(int number, const std::string& device, const std::
   log::info(
       "Trial {} ({} of {}) begins, {}", number, number + 1, setup_.plan.trials,
       changes.empty() ? "the configuration as it is" : from + fmt::format("{}", fmt::join(changes, " ")));
-  auto process = std::make_unique<TrialProcess>(
-      trial_command(setup_, proposal, folder_.run(number).string(), device), folder_.log(number));
+  auto process =
+      std::make_unique<TrialProcess>(trial_command(setup_, proposal, folder_.run(number).string(), device),
+                                     folder_.log(number), trial_environment(setup_));
   return {number, std::move(proposal), std::move(process)};
 }
 

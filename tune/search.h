@@ -64,10 +64,14 @@ class Search {
   std::vector<std::unique_ptr<Running>> running_;
 };
 
+/// The settings that --minutes and --epochs stand for, each with its option.
+std::vector<std::string> length_settings(const SearchPlan& plan);
 /// The overrides and the length that the plan sets in every trial.
 Overrides trial_overrides(const SearchPlan& plan);
 /// The command of a trial.
 std::vector<std::string> trial_command(const SearchSetup& setup, const Proposal& proposal,
                                        const std::string& run, const std::string& device);
+/// What its environment has besides this program's: "NAME=value".
+std::vector<std::string> trial_environment(const SearchSetup& setup);
 
 }  // namespace brightnet

@@ -78,7 +78,7 @@ std::string trial_line(const SearchSetup& setup, const std::vector<Trial>& trial
 }
 
 std::string resume_command(const std::string& folder, const std::string& device, int jobs) {
-  std::string command = "brightnet tune --resume " + shell_quoted(folder);
+  std::string command = "brightnet tune --resume " + shell_path(folder);
   if (device != "auto") command += " --device " + device;
   if (jobs > 1) command += fmt::format(" --jobs {}", jobs);
   return command;

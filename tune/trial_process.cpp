@@ -38,8 +38,9 @@ std::string failure_of(int exit_code, const std::filesystem::path& log) {
 
 }  // namespace
 
-TrialProcess::TrialProcess(const std::vector<std::string>& words, const std::filesystem::path& log)
-    : process_(start_process(words, "--jobs", current_mask(), log)), began_(seconds_now()) {}
+TrialProcess::TrialProcess(const std::vector<std::string>& words, const std::filesystem::path& log,
+                           const std::vector<std::string>& environment)
+    : process_(start_process(words, "--jobs", current_mask(), log, environment)), began_(seconds_now()) {}
 
 TrialProcess::~TrialProcess() {
   if (ended()) return;

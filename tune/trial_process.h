@@ -16,8 +16,9 @@ namespace brightnet {
 
 class TrialProcess {
  public:
-  /// Starts the command; what it prints goes to `log`.
-  TrialProcess(const std::vector<std::string>& words, const std::filesystem::path& log);
+  /// Starts the command, with `environment` as start_process() has it; what it prints goes to `log`.
+  TrialProcess(const std::vector<std::string>& words, const std::filesystem::path& log,
+               const std::vector<std::string>& environment = {});
   /// Asks a running trial to stop, and waits for it.
   ~TrialProcess();
   TrialProcess(const TrialProcess&) = delete;

@@ -6,12 +6,14 @@
 
 #include "core/files.h"
 #include "core/log.h"
+#include "core/printable.h"
 #include "core/progress_line.h"
 #include "core/text.h"
 #include "core/threads.h"
 #include "data/drawing/draw.h"
 #include "formats/download/published_weights.h"
 #include "kernels/device/device.h"
+#include "train/config/contradictions.h"
 #include "train/run/best_effort.h"
 #include "train/setup/data_sets.h"
 #include "train/setup/model.h"
@@ -44,11 +46,6 @@ Configuration with_weights(const TuneOptions& options) {
                            yaml_quoted(absolute_where_it_exists(weights, is_name)));
   }
   return run;
-}
-
-/// "--precision:train.precision=x" without the name of the option that it stands for.
-std::string without_option(const std::string& assignment) {
-  return assignment.starts_with("--") ? assignment.substr(assignment.find(':') + 1) : assignment;
 }
 
 /// What --data names, wherever the search is resumed: a file or folder, or several with commas between them.
@@ -89,6 +86,9 @@ SearchPlan plan_of(const TuneOptions& options, const SearchOptions& search) {
   if (!run.config.empty()) plan.config = fs::absolute(run.config).lexically_normal().string();
   if (!run.data.empty()) plan.data = absolute_data(run.data);
   if (search.trials > 0) plan.trials = search.trials;
+  std::vector<std::string> all = plan.overrides.assignments;
+  for (const std::string& assignment : length_settings(plan)) all.push_back(assignment);
+  refuse_contradictions(all);
   return plan;
 }
 
@@ -135,7 +135,7 @@ void say_result(const SearchSetup& setup, const Search& search, const SearchFold
                 fmt::join(differing_values(setup.keys, setup.configured, best->values), " "));
   }
   log::result("All trials: {}{}", folder.table().string(), drawn ? ", " + folder.plot().string() : "");
-  log::result("Train with the best values: brightnet train {}", folder.best_config().string());
+  log::result("Train with the best values: brightnet train {}", shell_path(folder.best_config()));
 }
 
 /// What is searched and where it starts, the values of the configuration's own run.

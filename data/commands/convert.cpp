@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/output_files.h"
+#include "core/printable.h"
 #include "core/text.h"
 #include "data/formats/places.h"
 #include "data/image/stored_file.h"
@@ -246,7 +247,8 @@ void check_outside(const DataOptions& data, const fs::path& folder) {
       throw InputError(
           fmt::format("this lies in {}, a folder of the data set, which would have its images twice then",
                       images.string()),
-          folder.string(), fmt::format("Name a folder beside it: --out {}", fs::proximate(beside).string()));
+          folder.string(),
+          fmt::format("Name a folder beside it: --out {}", shell_path(fs::proximate(beside))));
     }
   }
 }

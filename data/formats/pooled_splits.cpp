@@ -15,6 +15,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/printable.h"
 #include "core/text.h"
 #include "data/formats/folder.h"
 #include "data/formats/format.h"
@@ -306,13 +307,13 @@ std::string unused_list(const DataOptions& options, Split split) {
     return fmt::format("without {} (its lines are no paths such as {})", list.path,
                        below_root(list.image, options.root));
   }
-  const std::string setting = fmt::format("--set data.{}={}", enum_name(split), list.path);
+  const std::string setting = "--set " + shell_quoted(fmt::format("data.{}={}", enum_name(split), list.path));
   if (given_splits(options) != std::vector{Split::train})
     return fmt::format("without {} ({} takes it)", list.path, setting);
   const SplitList train = split_list(options, Split::train);
   if (train.is_read)
-    return fmt::format("without {} (--set data.train={} {} takes both lists)", list.path, train.path,
-                       setting);
+    return fmt::format("without {} (--set {} {} takes both lists)", list.path,
+                       shell_quoted("data.train=" + train.path), setting);
   return fmt::format(
       "without {} ({} takes it; its images are trained on too unless a list data.train leaves them out)",
       list.path, setting);

@@ -111,7 +111,7 @@ void weigh_labels(const fs::path& place, RecognizedData& data) {
     if (2 * counts.own >= counts.images) return;
     if (const auto later = recognize_after(*first, nullptr, place))
       data.remark = fmt::format("{}, and this is {} too (--data {} reads that)", few, later->what,
-                                (fs::path(later->options.root) / later->options.train).string());
+                                shell_path(fs::path(later->options.root) / later->options.train));
     return;
   }
   if (counts.of_other > counts.own) take_other_labels(place, *counts.other, data);
@@ -242,7 +242,7 @@ bool take_held_back_file(const fs::path& folder, const std::string& place, Recog
     std::vector<std::string> names, options;
     for (const fs::path& file : files) {
       names.push_back(below_root(file, folder));
-      options.push_back("--data " + shell_quoted(file.string()));
+      options.push_back("--data " + shell_path(file));
     }
     throw InputError(
         fmt::format("there are no training images, and others in several files: {}", fmt::join(names, ", ")),

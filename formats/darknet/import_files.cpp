@@ -60,11 +60,11 @@ void import_network(const ImportOptions& options) {
   log::result("{}: {} layers, {:.2f} M parameters with {}", model.string(), imported.model.layers.size(),
               ParameterLayout(imported.model).trainable_parameters() / 1e6,
               counted(imported.model.classes, "class", "classes"));
-  log::result("Train it: brightnet train {} --data obj.data", shell_quoted(recipe.string()));
+  log::result("Train it: brightnet train {} --data obj.data", shell_path(recipe));
   if (network) {
     save_weights(safetensors, *network);
     log::result("Detect objects with it: brightnet detect --weights {} --source FOLDER",
-                shell_quoted(safetensors.string()));
+                shell_path(safetensors));
   }
 }
 

@@ -359,11 +359,15 @@ TEST_F(TrainOf, PixelsThatAreKeptOutliveTheirBatchAndTheLoader) {
 }
 
 TEST_F(TrainOf, ItsShorthandsAreThoseOfTheCommand) {
+  run_.write_config("train: {iterations: 50, precision: fp32}\n");  // which the epochs replace
   TrainingOptions shorthands = options();
+  std::erase_if(shorthands.run.settings, [](const std::string& setting) {
+    return setting.starts_with("train.epochs") || setting.starts_with("train.size") ||
+           setting.starts_with("train.batch");
+  });
   shorthands.epochs = 1;
   shorthands.run.size = "32x64";
   shorthands.run.batch = 6;
-  shorthands.run.settings.push_back("train.iterations=50");  // which the epochs replace
   shorthands.no_graph = true;
   const TrainingResult result = train(shorthands);
   EXPECT_EQ(result.epochs, 1);
@@ -379,6 +383,41 @@ TEST_F(TrainOf, ItsShorthandsAreThoseOfTheCommand) {
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("--batch"), std::string::npos) << error.what();
   }
+}
+
+TEST_F(TrainOf, RefusesAnOptionAndASettingThatContradictEachOther) {
+  const auto refused = [&](const auto& change, const std::string& option, const std::string& setting) {
+    TrainingOptions given =
+        options();  // with train.size=64, train.batch=4, train.epochs=2, train.precision=fp32
+    given.run.settings.push_back(setting);
+    change(given);
+    try {
+      train(given);
+      ADD_FAILURE() << option << " beside " << setting;
+    } catch (const InputError& error) {
+      const std::string said = error.what();
+      EXPECT_NE(said.find(option + " ("), std::string::npos) << said;
+      EXPECT_NE(said.find("--set " + setting + ' '), std::string::npos) << said;
+    }
+    EXPECT_FALSE(fs::exists(given.folder));
+  };
+  refused([](TrainingOptions& o) { o.epochs = 1; }, "--epochs", "train.epochs=3");
+  refused([](TrainingOptions& o) { o.epochs = 2; }, "--epochs", "train.iterations=50");
+  refused([](TrainingOptions& o) { o.run.size = "96"; }, "--size", "train.size=64");
+  refused([](TrainingOptions& o) { o.run.batch = 8; }, "--batch", "train.batch=4");
+  refused([](TrainingOptions& o) { o.run.precision = "bf16"; }, "--precision", "train.precision=fp32");
+  refused([](TrainingOptions& o) { o.run.fold = "1/3"; }, "--fold", "data.fold=2/3");
+  refused([](TrainingOptions& o) { o.run.model = "demo"; }, "--model", "model=yolov4-tiny");
+  refused([](TrainingOptions& o) { o.no_graph = true; }, "--no-graph", "train.graph=true");
+  refused([](TrainingOptions& o) { o.weights = "a.safetensors"; }, "--weights",
+          "train.weights=b.safetensors");
+  TrainingOptions same = options();
+  same.run.settings.emplace_back("train.iterations=0");
+  same.epochs = 2;
+  same.run.size = "64x64";
+  same.run.batch = 4;
+  same.run.precision = "fp32";
+  EXPECT_EQ(train(same).epochs, 2);
 }
 
 TEST_F(TrainOf, TakesTheWeightsAndTheDescriptionThatItIsGiven) {

@@ -54,6 +54,8 @@ TEST(ForeignWords, OfUltralyticsFormAreGivenInOurs) {
   };
   EXPECT_EQ(form("train", "epochs", "3"), "--epochs 3");
   EXPECT_EQ(form("train", "imgsz", "640"), "--size 640");
+  EXPECT_EQ(form("train", "data", "my data"), "--data 'my data'");
+  EXPECT_EQ(form("train", "data", "-st"), "--data=-st");
   EXPECT_EQ(form("train", "lr0", "0.01"), "--set optimizer.rate=0.01");
   EXPECT_EQ(form("train", "freeze", "10"), "--set train.freeze=10");
   EXPECT_EQ(form("train", "optimizer", "sgd"), "--set optimizer.kind=sgd");
@@ -79,6 +81,8 @@ TEST(ForeignWords, AreAWholeCommandLineOfOurs) {
             "brightnet train --data toy --model demo. It has no option for plots=True");
   EXPECT_EQ(ours({"train", "model=demo", "--data=toy"}), "brightnet train --model demo --data=toy");
   EXPECT_EQ(ours({"train", "--no-graph", "model=demo"}), "brightnet train --no-graph --model demo");
+  EXPECT_EQ(ours({"train", "--data", "my data", "model=demo"}),
+            "brightnet train --data 'my data' --model demo");
   EXPECT_EQ(ours({"train", "--resume", "device=cpu"}), "brightnet train --resume --device cpu");
   EXPECT_EQ(ours({"data", "check", "data=toy"}), "brightnet data check --data toy");
   // What is ours, and what is answered by itself.

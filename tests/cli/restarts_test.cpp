@@ -83,6 +83,9 @@ TEST(Restarts, AreUsedUp) {
   EXPECT_EQ(play.run(2), 128 + SIGKILL);
   EXPECT_EQ(play.ranks.size(), 3u);
   EXPECT_NE(logged.text().find("its 2 restarts are used up"), std::string::npos) << logged.text();
+  Play once{{died(), died()}};
+  EXPECT_EQ(once.run(1), 128 + SIGKILL);
+  EXPECT_NE(logged.text().find("its 1 restart is used up"), std::string::npos) << logged.text();
 }
 
 TEST(Restarts, GiveUpWhenNoStepWasMadeBetweenTwoFailures) {

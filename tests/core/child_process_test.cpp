@@ -125,6 +125,21 @@ TEST_F(ChildProcess, HasAGroupOfItsOwnAndTheSignalMaskThatItIsGiven) {
   EXPECT_NE(said.find("SigBlk:\t0000000000000200\n"), std::string::npos) << said;
 }
 
+TEST_F(ChildProcess, HasTheVariablesThatItIsGivenInThePlaceOfThisProgramsOwn) {
+  sigset_t none;
+  sigemptyset(&none);
+  ::setenv("BRIGHTNET_TEST_A", "ours", 1);
+  ::setenv("BRIGHTNET_TEST_AB", "kept", 1);
+  const pid_t child = start_process({"sh", "-c", "env | grep BRIGHTNET_TEST | sort"}, "--jobs", none, output_,
+                                    {"BRIGHTNET_TEST_A=given", "BRIGHTNET_TEST_C=x=y"});
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(read_file(output_), "BRIGHTNET_TEST_A=given\nBRIGHTNET_TEST_AB=kept\nBRIGHTNET_TEST_C=x=y\n");
+  EXPECT_STREQ(std::getenv("BRIGHTNET_TEST_A"), "ours");
+  ::unsetenv("BRIGHTNET_TEST_A");
+  ::unsetenv("BRIGHTNET_TEST_AB");
+}
+
 // After a kill -9 of the program its trials and ranks do not go on.
 TEST_F(ChildProcess, EndsWithTheProgramThatStartedIt) {
   int ends[2];  // what the child says; it is closed when all that have it have ended

@@ -220,6 +220,9 @@ TEST(Config, SetMistakesNameTheCommandLineAndNotTheFile) {
   expect_refused(refusal_of("epochs: 5\n", {"epochs=many"}), {"--set", "'epochs'", "'many'"});
   expect_refused(refusal_of("epochs: 5\n", {"epochs=0"}), {"--set", "at least 1"});
   expect_refused(refusal_of("epochs: 5\n", {"epochs.first=1"}), {"--set", "not a mapping"});
+  expect_refused(refusal_of("schedule: {warmup: 1}\n", {"schedule="}), {"--set", "'schedule' has no value"});
+  expect_refused(refusal_of("", {"schedule=", "epochs=2"}), {"--set", "'schedule' has no value"});
+  EXPECT_FLOAT_EQ(read_example("", {"schedule=", "schedule.warmup=1.5"}).schedule.warmup, 1.5f);
   for (const std::string malformed : {"epochs", "=5", "epochs=[1", ".epochs=1", "schedule.=1", "a..b=1"}) {
     expect_refused(refusal_of("epochs: 5\n", {malformed}), {"--set"});
   }

@@ -60,6 +60,11 @@ TEST(Printable, AShellReadsAQuotedWordAsItIs) {
   EXPECT_EQ(shell_quoted("my runs/a"), "'my runs/a'");
   EXPECT_EQ(shell_quoted("it's $5"), "'it'\\''s $5'");
   EXPECT_EQ(shell_quoted(""), "''");
+  EXPECT_EQ(shell_quoted("--size=96"), "--size=96");
+  EXPECT_EQ(shell_path("runs/a"), "runs/a");
+  EXPECT_EQ(shell_path("-st"), "./-st") << "which is no option";
+  EXPECT_EQ(shell_path("--out it"), "'./--out it'");
+  EXPECT_EQ(shell_path("/-x"), "/-x");
 }
 
 }  // namespace

@@ -353,7 +353,7 @@ TEST_F(FailingRanks, ASingleProcessIsStartedAgainUntilItsRestartsAreUsedUp) {
   ::kill(children_of(program.process()).at(0), SIGKILL);
   const ProgramResult result = program.wait();
   EXPECT_EQ(result.code, 128 + SIGKILL) << result.err;
-  expect_once(result.err, "restarts are used up");
+  expect_once(result.err, "its 1 restart is used up");
 }
 
 TEST_F(FailingRanks, AreNotStartedAgainAfterCtrlC) {

@@ -97,8 +97,9 @@ TEST_F(Errors, DeviceThatIsNotThere) {
   expect(train({"--device", "cuda:99"}), 3, {"cuda:99"});
   expect(train({"--device", "cuda:x"}), 2, {"cuda:x", "cuda:0"});
   expect(train({"--device", "cpuu"}), 2, {"cpuu", "'cpu'"});
-  expect(train({"--precision", "fp16"}), 3, {"fp16", "bf16"});
-  expect(train({"--precision", "fp8"}), 2, {"--precision: ", "fp8"});
+  expect(run_program({"train", "run.yaml", "--precision", "fp16"}, run_.folder()), 3, {"fp16", "bf16"});
+  expect(run_program({"train", "run.yaml", "--precision", "fp8"}, run_.folder()), 2,
+         {"--precision: ", "fp8"});
   expect(train({"--weights", "none.safetensors"}), 2, {"--weights: ", "none.safetensors"});
 }
 

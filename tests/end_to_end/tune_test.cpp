@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 class Tunes : public ::testing::Test {
  protected:
   static std::vector<std::string> tune(const std::vector<std::string>& more,
-                                       const std::vector<std::string>& settings = {}) {
+                                       const std::vector<std::string>& settings = {"train.epochs=1"}) {
     std::vector<std::string> arguments{"tune"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return with_settings(arguments, SmallRun::short_run(settings));
@@ -44,6 +44,7 @@ TEST_F(Tunes, SearchesStopsGoesOnAndLeavesAConfigurationThatTrains) {
   ASSERT_EQ(begun.code, 0) << begun.err;
   EXPECT_TRUE(exists("runs/run-tune/trials/0001/metrics.csv"));
   EXPECT_TRUE(exists("runs/run-tune/tune.png"));
+  EXPECT_FALSE(exists(".cache/brightnet/runs.txt")) << "its trials are no runs that --resume looks for";
 
   auto three = three_trials;
   three.insert(three.end(), {"--json", "tune.json"});
@@ -121,8 +122,7 @@ TEST_F(Tunes, RefuseWhatIsWrongBeforeAnythingBegins) {
   refused({"run.yaml", "--keys", "optimizer.rates"}, "Did you mean 'optimizer.rate'");
   refused({}, "no configuration");
   refused({"none.yaml"}, "none.yaml");
-  refused({"run.yaml", "--size", "417x"}, "--size: 'size' is '417x'");
-  refused({"run.yaml", "--size", "100"}, "--size: 'train.size' is 100");
+  refused({"run.yaml", "--size", "96"}, "--size (train.size=96) and --set train.size=64 contradict");
   refused({"run.yaml", "--set", "train.batches=3"}, "Did you mean 'batch'");
   refused({"run.yaml", "--keys", "train.batch"}, "train.micro_batch");
   refused({"run.yaml", "--keys", "head.iou_threshold"}, "head.iou_threshold has no effect");
@@ -130,6 +130,13 @@ TEST_F(Tunes, RefuseWhatIsWrongBeforeAnythingBegins) {
   refused({"run.yaml", "--resume", "search"}, "a search that is resumed keeps its own configuration");
   refused({"--resume", "search", "--set", "train.batch=2"}, "keeps its own configuration");
   refused({"run.yaml", "--jobs", "1000", "--device", "cpu"}, "threads cannot be shared by 1000 trials");
+  const auto refused_alone = [&](const std::string& size, const std::string& words) {
+    const ProgramResult result = run({"tune", "run.yaml", "--size", size});
+    EXPECT_EQ(result.code, 2) << result.err;
+    EXPECT_NE(result.err.find(words), std::string::npos) << result.err;
+  };
+  refused_alone("417x", "--size: 'size' is '417x'");
+  refused_alone("100", "--size: 'train.size' is 100");
 }
 
 TEST_F(Tunes, EndWithTheErrorOfTheFirstTrial) {

@@ -331,12 +331,10 @@ TEST_F(SearchOf, RefusesTheFolderOfAnotherSearch) {
 }
 
 TEST_F(SearchOf, TellsTrialsOnTheCpuTheirShareOfTheThreads) {
-  EXPECT_EQ(trial_command(setup_, {.values = setup_.configured}, "run", "cpu")[0], setup_.program);
+  EXPECT_EQ(trial_environment(setup_), (std::vector<std::string>{"BRIGHTNET_UNLISTED=1"}));
   setup_.threads = 3;
-  const auto words = trial_command(setup_, {.values = setup_.configured}, "run", "cpu");
-  EXPECT_EQ(words[0], "env");
-  EXPECT_EQ(words[1], "OMP_NUM_THREADS=3");
-  EXPECT_EQ(words[2], setup_.program);
+  EXPECT_EQ(trial_environment(setup_),
+            (std::vector<std::string>{"BRIGHTNET_UNLISTED=1", "OMP_NUM_THREADS=3"}));
 }
 
 TEST_F(SearchOf, NamesItsDataSetToEveryTrialAndWhenItIsResumed) {

@@ -3,6 +3,7 @@
 
 #include "core/json.h"
 #include "core/threads.h"
+#include "tests/logged.h"
 #include "tests/train/small_run.h"
 
 namespace brightnet::testing {
@@ -56,6 +57,52 @@ TEST_F(SearchValues, GivesEachTrialTheLengthThatItIsToldTo) {
   search({}, {.epochs = 7});
   EXPECT_TRUE(has_word("--set=train.epochs=7"));
   EXPECT_TRUE(has_word("--set=train.minutes=0"));
+}
+
+TEST_F(SearchValues, RefusesAnotherLengthThanTheSettingsSay) {
+  const auto refused = [&](const SearchOptions& options, const std::string& setting) {
+    try {
+      search_values({.run = {.config = run_.config().string(), .settings = {setting}},
+                     .device = "cpu",
+                     .folder = run_.folder() / "out"},
+                    options);
+      ADD_FAILURE() << setting;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("--set " + setting + ' '), std::string::npos) << error.what();
+    }
+    EXPECT_FALSE(fs::exists(run_.folder() / "out"));
+  };
+  refused({.epochs = 7}, "train.epochs=8");
+  refused({.epochs = 7}, "train.minutes=2");
+  refused({.epochs = 7}, "train.iterations=20");
+  refused({.minutes = 1.5}, "train.minutes=2");
+  search({"train.epochs=7"}, {.epochs = 7});
+  search({"train.minutes=1.5", "train.epochs=100"}, {.minutes = 1.5});
+}
+
+// Of an earlier version, in which --epochs won.
+TEST_F(SearchValues, ResumesAPlanWhoseSettingsSayAnotherLength) {
+  search({}, {.epochs = 7});
+  const fs::path file = run_.folder() / "out/state/search.json";
+  Json plan = Json::parse(read_file(file));
+  plan["assignments"].push_back("train.epochs=8");
+  write_atomically(file, plan.dump());
+  fs::remove(run_.folder() / "out/trials.csv");
+  EXPECT_TRUE(search_values({.device = "cpu"},
+                            {.program = run_.folder() / "program", .resumed = run_.folder() / "out"}));
+  EXPECT_TRUE(has_word("--set=train.epochs=7"));
+}
+
+TEST_F(SearchValues, SaysHowToTrainWithTheBestValuesSoThatAShellReadsIt) {
+  search({}, {.epochs = 1});
+  const Logged logged;
+  const fs::path folder = run_.folder() / "my search ä";
+  EXPECT_TRUE(search_values(
+      {.run = {.config = run_.config().string()}, .device = "cpu", .folder = folder},
+      {.program = run_.folder() / "program", .keys = {"optimizer.rate"}, .trials = 1, .epochs = 1}));
+  EXPECT_NE(logged.text().find("brightnet train '" + (folder / "config.yaml").string() + "'\n"),
+            std::string::npos)
+      << logged.text();
 }
 
 TEST_F(SearchValues, DividesTheThreadsAmongTrialsSideBySide) {

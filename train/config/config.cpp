@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/files.h"
+#include "core/printable.h"
 #include "core/text.h"
 #include "data/formats/data_yaml.h"
 #include "formats/darknet/import.h"
@@ -194,7 +195,7 @@ YamlDocument read_document(const fs::path& file, const DarknetImport* import, co
   if (file.extension() == ".data" && fs::exists(file, failed)) {
     throw InputError("this is darknet's description of a data set, not a run", file.string(),
                      "Name it with --data, and the model's .cfg in its place: brightnet train X.cfg --data " +
-                         file.string());
+                         shell_path(file));
   }
   if (!import && !file.empty()) refuse_tao_specification(file);
   YamlDocument document = import ? YamlDocument::parse(import->recipe_yaml, file.string() + " (its recipe)")
@@ -204,12 +205,12 @@ YamlDocument read_document(const fs::path& file, const DarknetImport* import, co
     throw InputError(
         "this YAML describes a data set, not a run", file.string(),
         "Name it with --data, and the model with --model: brightnet train --model yolov4-tiny --data " +
-            file.string());
+            shell_path(file));
   }
   if (!file.empty() && !import && child(document.root(), "layers").defined()) {
     throw InputError("this YAML describes a model, not a run", file.string(),
                      "Name it with --model, and the data set with --data: brightnet train --model " +
-                         file.string() + " --data DATA");
+                         shell_path(file) + " --data DATA");
   }
   take_data(overrides, document.root().node, config);
   for (const auto& assignment : overrides.assignments) document.set(assignment);

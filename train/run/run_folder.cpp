@@ -169,7 +169,7 @@ bool RunFolder::lost_state() const {
 std::string RunFolder::weights_of_new_run() const {
   std::error_code ignored;
   const auto option = [&](const char* name, const fs::path& file) {
-    return fs::exists(file, ignored) ? fmt::format("{} {}", name, shell_quoted(file.string())) : "";
+    return fs::exists(file, ignored) ? fmt::format("{} {}", name, shell_path(file)) : "";
   };
   const YAML::Node train = train_section(config(), start());
   const auto text = [&](const char* key) { return train[key].as<std::string>(""); };

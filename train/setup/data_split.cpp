@@ -4,6 +4,7 @@
 #include "brightnet/data.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "core/printable.h"
 #include "data/commands/split.h"
 #include "formats/darknet/import.h"
 #include "train/setup/data_config.h"
@@ -56,7 +57,7 @@ DividedData divide_data(const Configuration& data, const SplitOptions& options) 
   YAML::Emitter yaml;
   yaml << root;
   write_atomically(file, fmt::format("# Written by brightnet data split {} --ratios {} --seed {}{}\n{}\n",
-                                     source.string(), fmt::join(options.ratios, ","), options.seed,
+                                     shell_path(source), fmt::join(options.ratios, ","), options.seed,
                                      options.similar ? "" : " --exact", yaml.c_str()));
   return {answer_of(report.text(), report.json()), file, root["model"].IsDefined()};
 }

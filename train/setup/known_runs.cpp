@@ -1,5 +1,7 @@
 #include "train/setup/known_runs.h"
 
+#include <cstdlib>
+
 #include "core/cache_folder.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -60,12 +62,15 @@ std::vector<RunFolder> listed_runs(const fs::path& usual) {
 void list_run(const fs::path& usual, const RunFolder& folder) {
   const std::string place = absolute_name(usual), own = absolute_name(folder.path());
   const fs::path file = list_file();
+  if (std::getenv(unlisted_variable)) return;
   if (file.empty() || (place + own).find_first_of("\t\n\r") != std::string::npos) return;
   std::vector<ListedRun> runs = read_list();
   std::erase_if(runs, [&](const ListedRun& run) {
     std::error_code ignored;
     return run.folder == own || !fs::exists(run.folder, ignored);
   });
+  for (auto run = runs.begin(); runs.size() >= most_runs && run != runs.end();)
+    run = RunFolder::at(run->folder).saved() ? run + 1 : runs.erase(run);
   runs.push_back({place, own});
   if (runs.size() > most_runs) runs.erase(runs.begin(), runs.end() - most_runs);
   std::string text;

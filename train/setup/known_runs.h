@@ -13,7 +13,10 @@ namespace brightnet {
 /// The runs that were put elsewhere than `usual`, and that can be resumed or begun again.
 std::vector<RunFolder> listed_runs(const std::filesystem::path& usual);
 
-/// Adds a run. The list keeps the newest few hundred that still exist.
+/// In the environment of a process whose runs are not listed: nobody resumes a search's trial by its configuration.
+inline constexpr const char* unlisted_variable = "BRIGHTNET_UNLISTED";
+
+/// Adds a run. The list keeps 200 that still exist: those without a saved state make room first, then the oldest.
 void list_run(const std::filesystem::path& usual, const RunFolder& folder);
 
 }  // namespace brightnet

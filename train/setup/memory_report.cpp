@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "data/formats/classes.h"
 #include "kernels/device/device.h"
+#include "train/config/contradictions.h"
 #include "train/loop/device_memory.h"
 #include "train/setup/automatic_facts.h"
 #include "train/setup/memory_advice.h"
@@ -27,6 +28,16 @@ struct MemoryReport {
   size_t inference_peak() const { return layout.floats() * sizeof(float) + inference.arena(); }
 };
 
+/// --size and --precision, which are no settings of a model's YAML.
+void refuse_other_settings(const MemoryOptions& options) {
+  std::vector<std::string> all = options.run.settings;
+  if (options.height > 0)
+    all.push_back("--size:train.size=" + InputSize(options.height, options.width).text());
+  if (!options.run.precision.empty())
+    all.push_back("--precision:train.precision=" + yaml_quoted(options.run.precision));
+  refuse_contradictions(all);
+}
+
 /// The memory that `micro_batch: auto` would plan for: --device-memory, or a fraction of the free memory.
 size_t planning_budget(const MemoryOptions& options, const RunConfig& config) {
   if (!options.device_memory.empty()) return parse_bytes(options.device_memory);
@@ -34,6 +45,7 @@ size_t planning_budget(const MemoryOptions& options, const RunConfig& config) {
 }
 
 MemoryReport make_report(const MemoryOptions& options) {
+  refuse_other_settings(options);
   Configuration run = options.run;
   run.precision.clear();  // a model's YAML has none; it is set below
   const NamedRun source(run, false);

@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "data/formats/data_yaml.h"
 #include "formats/darknet/cfg.h"
+#include "train/config/contradictions.h"
 
 namespace brightnet {
 
@@ -46,7 +47,7 @@ std::optional<RecognizedData> recognize_run_data(const std::string& data, const 
 Overrides NamedRun::overrides() const {
   Overrides overrides(named_.settings);
   auto& all = overrides.assignments;
-  if (!named_.model.empty()) all.insert(all.begin(), "--model:model=" + yaml_quoted(named_.model));
+  if (!named_.model.empty()) all.push_back("--model:model=" + yaml_quoted(named_.model));
   if (!named_.data.empty()) overrides.data = recognized()->options;
   if (is_held_back()) overrides.data->val = overrides.data->test = overrides.data->train;
   if (divides()) overrides.fold = validation_fold;
@@ -59,6 +60,7 @@ Overrides NamedRun::overrides() const {
   if (!named_.fold.empty()) all.push_back("--fold:data.fold=" + yaml_quoted(named_.fold));
   if (!named_.precision.empty())
     all.push_back("--precision:train.precision=" + yaml_quoted(named_.precision));
+  refuse_contradictions(all);
   return overrides;
 }
 

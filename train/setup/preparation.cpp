@@ -287,7 +287,6 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
                                      : requested_config(request);
   }
   RunConfig& config = run.config;
-  if (request.no_graph) config.train.graph = false;
   if (config.train.quantize && !config.train.precision.has_value()) {
     config.train.precision = Precision::fp32;
     run.choices.push_back({"train.precision", "fp32", "train.quantize rounds to 8 bits in fp32"});

@@ -3,6 +3,7 @@
 #include "data/formats/classes.h"
 #include "formats/download/fetch.h"
 #include "formats/foreign_weights.h"
+#include "train/config/contradictions.h"
 #include "train/setup/data_sets.h"
 #include "train/setup/model.h"
 #include "train/setup/named_run.h"
@@ -45,7 +46,8 @@ RunConfig requested_config(const RunRequest& request) {
     assignments.push_back("--weights:train.weights=" + yaml_quoted(request.weights));
   if (!request.weights_cfg.empty())
     assignments.push_back("--weights-cfg:train.weights_cfg=" + yaml_quoted(request.weights_cfg));
-  if (request.weights_partial) assignments.push_back("train.weights_partial=true");
+  if (request.weights_partial) assignments.emplace_back("--weights-partial:train.weights_partial=true");
+  refuse_contradictions(assignments);
   RunConfig config = load_run_config(request.config, overrides);
   require_model(config);  // before the data are read, which may take long
   config.train.weights = fetch_if_named(config.train.weights);

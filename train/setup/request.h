@@ -17,7 +17,6 @@ struct RunRequest {
   std::string resume;        ///< the run's folder; empty: the run of `config` that was saved last
   bool begin_again = false;  ///< the run in `resume`, which ended before its first save
   std::string out;           ///< folder of a new run; empty: runs/NAME
-  bool no_graph = false;
   /// The meaning of `config` and `overrides`, where they have been read: a .cfg is imported once.
   std::optional<RunConfig> loaded{};
 };

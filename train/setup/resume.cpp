@@ -99,8 +99,7 @@ Overrides without_chosen(const Overrides& overrides) {
   Overrides others = overrides;
   others.assignments.clear();
   for (const std::string& assignment : overrides.assignments) {
-    const size_t colon = assignment.rfind("--", 0) == 0 ? assignment.find(':') : std::string::npos;
-    const std::string plain = colon == std::string::npos ? assignment : assignment.substr(colon + 1);
+    const std::string plain = without_option(assignment);
     const size_t equals = plain.find('=');
     const std::string value = equals == std::string::npos ? "" : plain.substr(equals + 1);
     const bool automatic = value == "auto" || value == yaml_quoted("auto");
@@ -130,7 +129,7 @@ std::string runs_here() {
   std::vector<std::string> names;
   for (const RunFolder& folder : RunFolder::below("runs")) names.push_back(folder.path().string());
   if (names.empty()) return "There is no run below runs/.";
-  const std::string newest = names[0];
+  const std::string newest = shell_path(names[0]);
   const std::string more = names.size() > most ? fmt::format(" and {} more", names.size() - most) : "";
   names.resize(std::min(names.size(), most));
   return fmt::format("Here are, the newest first, {}{}: --resume {}.", fmt::join(names, ", "), more, newest);
@@ -208,7 +207,7 @@ std::vector<RunFolder> of_these(const std::vector<RunFolder>& runs, const RunReq
       fmt::format(
           "To go on with that run, name its folder: brightnet train --resume {}. Without --resume a new "
           "run begins.",
-          shell_quoted(folder)));
+          shell_path(folder)));
 }
 
 /// The runs in `wanted`, `wanted`-2, …; where no folder was named, those of the configuration of this name alone.

@@ -112,8 +112,7 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
     // Not rounded up: detections at the very confidence count.
     const double confidence = std::floor(1000 * weights.confidence) / 1000;
     log::result("Detect {} in your own images: brightnet detect --weights {} --source FOLDER{}{}{}",
-                dataset.classes.size() == 1 ? dataset.classes[0] : "objects",
-                shell_quoted(weights.file.string()),
+                dataset.classes.size() == 1 ? dataset.classes[0] : "objects", shell_path(weights.file),
                 weights.confidence >= 0 ? fmt::format(" --conf {:.3f}", confidence) : "",
                 tiles ? fmt::format(" --tiles {},{:g}", tiles.size, tiles.overlap) : "",
                 config.train.quantize ? " --precision int8" : "");
@@ -139,7 +138,7 @@ void say_over(const RunConfig& config, const RunFolder& folder, const Trainer& t
       "{}; the learning rate then rises to what it is in the middle of so long a run.{}",
       config.train.iterations > 0 ? fmt::format("{} iterations", progress.iteration)
                                   : fmt::format("{} epochs", epochs),
-      shell_quoted(folder.path().string()),
+      shell_path(folder.path()),
       config.train.minutes > 0      ? fmt::format("--epochs {} --set train.minutes=0", 2 * epochs)
       : config.train.iterations > 0 ? fmt::format("--set train.iterations={}", 2 * progress.iteration)
                                     : fmt::format("--epochs {}", 2 * epochs),

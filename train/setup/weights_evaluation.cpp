@@ -63,7 +63,7 @@ WeightsEvaluation::WeightsEvaluation(const WeightsReportOptions& options, const 
         "The data name no validation images: of all images only the {} are evaluated that a training on them {}. "
         "To evaluate all of them: --data {}",
         dataset_.images.size(), parse_split(options.split) == Split::train ? "takes" : "sets aside",
-        shell_quoted(place + ',' + place));
+        shell_path(place + ',' + place));
   }
   choose_automatic(config_, run_facts(config_, nullptr, dataset_, device, ranks));
   // No rank has more images than this, so a larger batch would only waste memory.

@@ -63,5 +63,37 @@ TEST_F(ListedRuns, AreTheNewestOfMany) {
   EXPECT_EQ(read_lines(file).size(), 200u);
 }
 
+TEST_F(ListedRuns, WithoutAStateMakeRoomForThoseWithOne) {
+  work_in("one");
+  const auto list = [](const std::string& name, bool saved) {
+    const RunFolder folder = RunFolder::create(name);
+    for (const fs::path& file : {folder.config(), folder.model()}) write_atomically(file, "name: x\n");
+    if (saved) write_atomically(folder.state(), std::string("state"));
+    list_run("runs/x", folder);
+    return fs::canonical(folder.path()).string();
+  };
+  const std::string oldest = list("far/oldest", true), trial = list("far/trial", false);
+  const fs::path file = cache_folder() / "runs.txt";
+  std::string text = read_file(file);
+  for (int i = 2; i < 200; ++i) text += "/elsewhere/runs/y\t" + oldest + '\n';
+  write_atomically(file, text);
+  list("far/newest", true);
+  text = read_file(file);
+  EXPECT_EQ(read_lines(file).size(), 200u);
+  EXPECT_NE(text.find("runs/x\t" + oldest), std::string::npos) << text;
+  EXPECT_EQ(text.find(trial), std::string::npos) << text;
+}
+
+TEST_F(ListedRuns, AreNotTheTrialsOfASearch) {
+  work_in("one");
+  ::setenv(unlisted_variable, "1", 1);
+  const RunFolder folder = RunFolder::create("search/trials/0000");
+  for (const fs::path& file : {folder.config(), folder.model()}) write_atomically(file, "name: x\n");
+  list_run("runs/x", folder);
+  ::unsetenv(unlisted_variable);
+  EXPECT_TRUE(listed_runs("runs/x").empty());
+  EXPECT_FALSE(fs::exists(cache_folder() / "runs.txt"));
+}
+
 }  // namespace
 }  // namespace brightnet::testing
