@@ -43,9 +43,9 @@ class YamlDocument {
   static YamlDocument load(const std::filesystem::path& file);
   static YamlDocument parse(const std::string& text, const std::string& name);
 
-  /// Applies "key.path=value" (the value is YAML), creating intermediate maps. Error messages name
-  /// `--set`, or the option that "--option:key.path=value" begins with. Throws InputError for a path
-  /// through a non-map.
+  /// Applies "key.path=value", creating intermediate maps. The value is YAML where it begins with a bracket or a quote, and
+  /// otherwise the text as it stands, which has no comments; "", "~" and "null" are none. Error messages name `--set`, or
+  /// the option that "--option:key.path=value" begins with. Throws InputError for a path through a non-map.
   void set(const std::string& assignment);
 
   YamlValue root() const { return {root_, file_}; }

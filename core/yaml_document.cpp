@@ -2,9 +2,11 @@
 #include <sstream>
 
 #include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/null.h>
 
 #include "core/config.h"
 #include "core/files.h"
+#include "core/text.h"
 
 namespace brightnet {
 namespace {
@@ -80,6 +82,16 @@ void check_documents(const std::string& text, const std::string& name) {
   }
 }
 
+/// The value of an assignment: a list, a mapping or a quoted text is read as YAML, which must end where the assignment
+/// ends; everything else is the text as it stands, with its '#' and ':'.
+YAML::Node assigned_value(const std::string& text) {
+  const bool is_yaml = !text.empty() && std::string_view("[{\"'").find(text[0]) != std::string_view::npos;
+  if (!is_yaml) return YAML::IsNullString(text) ? YAML::Node() : YAML::Node(text);
+  const YAML::Node whole = YAML::Load('[' + text + ']');  // a comment would swallow the bracket
+  if (whole.size() != 1) throw YAML::ParserException(whole.Mark(), "it has several values");
+  return whole[0];
+}
+
 }  // namespace
 
 bool YamlValue::from_command_line() const {
@@ -138,9 +150,13 @@ void YamlDocument::set(const std::string& text) {
   }
   YAML::Node value;
   try {
-    value = YAML::Load(assignment.substr(equals + 1));
+    value = assigned_value(std::string(trimmed(assignment.substr(equals + 1))));
   } catch (const YAML::ParserException& e) {
-    throw InputError("the value of '" + assignment + "' is not valid YAML: " + e.msg, option);
+    throw InputError(
+        "the value of '" + assignment + "' is not valid YAML: " + e.msg, option,
+        "It begins with a bracket or a quote and must end with the one that belongs to it. A text that "
+        "begins so is put into quotes: " +
+            assignment.substr(0, equals + 1) + "\"...\"");
   }
   value.SetTag('!' + option);
   YAML::Node node = root_;

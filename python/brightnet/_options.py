@@ -22,6 +22,8 @@ R = TypeVar("R")
 
 
 def _text(value: object) -> str:
+    """A value as an assignment has it. A path is its text whatever it contains; so is a str, unless it begins as YAML's or JSON's
+    lists and mappings do."""
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
     if isinstance(value, numbers.Integral):
@@ -31,7 +33,10 @@ def _text(value: object) -> str:
     if isinstance(value, (list, tuple, dict)) or type(value).__module__ == "numpy":
         # YAML has no pairs of escapes for one character, as JSON has.
         return json.dumps(value, ensure_ascii=False, default=_plain)
-    return str(value)
+    if isinstance(value, os.PathLike):
+        return json.dumps(os.fsdecode(value), ensure_ascii=False)
+    text = str(value)
+    return text if text.startswith(("[", "{")) else json.dumps(text, ensure_ascii=False)
 
 
 def _plain(value: Any) -> Any:

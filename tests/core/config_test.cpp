@@ -215,6 +215,26 @@ TEST(Config, SetOverridesReplaceAddAndNest) {
       << "of a section whose keys are all commented out";
 }
 
+TEST(Config, ASetTextIsTakenAsItStands) {
+  for (const std::string text : {"q/v #2", "a: b", "da ta: ä #1", "@x", "*x", "&x", "!x", "%x", "|", ">",
+                                 "- a", "#", ", a", "a]", "`x`"}) {
+    EXPECT_EQ(read_example("", {"model=" + text}).model, text);
+    EXPECT_EQ(read_example("", {"model= " + text + " "}).model, text);
+    EXPECT_EQ(read_example("", {"model=" + yaml_quoted(text)}).model, text);
+    EXPECT_EQ(read_example("", {"classes=[" + yaml_quoted(text) + ", 'b #1']"}).classes,
+              (std::vector<std::string>{text, "b #1"}));
+  }
+  EXPECT_EQ(read_example("", {"model=\"\""}).model, "");
+  for (const std::string none : {"", " ", "~", "null"})
+    expect_refused(refusal_of("", {"model=" + none}), {"--set", "'model' has no value"});
+}
+
+TEST(Config, AfterASetListOrAQuotedTextNothingIsLost) {
+  for (const std::string value : {"[a, b] #c", "[a, b #c]", "\"a\" #c", "'a' b", "[a], [b]", "\"a\", b"})
+    expect_refused(refusal_of("", {"classes=" + value}),
+                   {"--set", "classes=" + value, "quotes: classes=\"...\""});
+}
+
 TEST(Config, SetMistakesNameTheCommandLineAndNotTheFile) {
   expect_refused(refusal_of("epochs: 5\n", {"epohcs=9"}), {"--set", "'epohcs'", "Did you mean 'epochs'?"});
   expect_refused(refusal_of("epochs: 5\n", {"epochs=many"}), {"--set", "'epochs'", "'many'"});

@@ -1,6 +1,8 @@
 """Dataset and check()."""
 
 import gc
+import pathlib
+import shutil
 import threading
 
 import numpy as np
@@ -130,6 +132,29 @@ def test_an_image_that_vanished_is_named(tmp_path):
         file.unlink()
     with pytest.raises(brightnet.InputError, match="images/train"):
         list(batches)
+
+
+def test_a_path_that_is_given_for_a_key_is_that_path(data, tmp_path):
+    for name, count in (("v", 1), ("v #2", 2)):
+        (tmp_path / name).mkdir()
+        for image in sorted((data / "images/val").iterdir())[:count]:
+            shutil.copy(image, tmp_path / name)
+            shutil.copy(data / "labels/val" / (image.stem + ".txt"), tmp_path / name)
+    wanted = brightnet.check(data, **{"data.val": [tmp_path / "v #2"]})
+    assert wanted != brightnet.check(data, **{"data.val": tmp_path / "v"})
+    for value in (tmp_path / "v #2", str(tmp_path / "v #2")):
+        assert brightnet.check(data, **{"data.val": value}) == wanted
+
+
+@pytest.mark.parametrize("text", ["a #1", "a: b", "", "~", "null", "@x", "%x", "|", "'q'", '"', "ä\n", "auto"])
+def test_a_text_that_is_given_for_a_key_is_that_text(data, text):
+    for value in (text, pathlib.Path(text)):
+        with pytest.raises(brightnet.InputError) as error:
+            brightnet.check(data, **{"data.format": value})
+        assert f"'format' is '{value}' and must be one of" in str(error.value)
+    with pytest.raises(brightnet.InputError, match=r"'format' is '\[v\]'"):
+        brightnet.check(data, **{"data.format": pathlib.Path("[v]")})
+    assert brightnet.check(data, **{"data.classes": '["circle", "square", "triangle"]'})  # a list, as the command line has it
 
 
 def test_check_says_what_is_wrong(data, tmp_path):
