@@ -37,6 +37,22 @@ void check_model(const RunConfig& config) {
   }
 }
 
+/// What says how weights are read and was given for this run alone, where it has none to read. A configuration's file may have
+/// it for the weights that are named at times.
+void require_weights(const RunConfig& config) {
+  const TrainOptions& train = config.train;
+  if (!train.weights.empty()) return;
+  const std::pair<const char*, bool> given[] = {{"train.weights_cfg", !train.weights_cfg.empty()},
+                                                {"train.weights_partial", train.weights_partial}};
+  for (const auto& [key, is_given] : given) {
+    const std::string place = is_given ? config.where(key) : "";
+    if (!place.starts_with("--")) continue;
+    throw InputError(
+        "'" + std::string(key) + "' says how weights are read, and there are none", place,
+        "Name them, --weights FILE, or leave it out: without weights a run starts from random numbers.");
+  }
+}
+
 }  // namespace
 
 RunConfig requested_config(const RunRequest& request) {
@@ -50,6 +66,7 @@ RunConfig requested_config(const RunRequest& request) {
   refuse_contradictions(assignments);
   RunConfig config = load_run_config(request.config, overrides);
   require_model(config);  // before the data are read, which may take long
+  require_weights(config);
   config.train.weights = fetch_if_named(config.train.weights);
   refuse_foreign_weights(config.train.weights);
   refuse_unquantizable(config);
@@ -61,6 +78,7 @@ void check_config(const RunConfig& config) {
   require_model(config);
   check_model(config);
   check_batch(config.train, 1);
+  require_weights(config);
   refuse_foreign_weights(config.train.weights);
   refuse_unquantizable(config);
   check_teacher(config);
