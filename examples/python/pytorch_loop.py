@@ -11,7 +11,7 @@ import brightnet
 
 
 def main(data: str, epochs: int) -> None:
-    dataset = brightnet.Dataset(data, batch=8, size=96, epochs=epochs, **{"train.seed": 0})
+    dataset = brightnet.Dataset(data, batch=8, size=96, epochs=epochs, settings={"train.seed": 0})
     cells = 12
     layers: list[torch.nn.Module] = []
     for inputs, outputs in [(3, 16), (16, 32), (32, 64)]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from brightnet import _brightnet, _options
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 @_options.checked
-def check(data: StrPath, **settings: object) -> dict[str, Any]:
+def check(data: StrPath, *, settings: Mapping[str, object] = {}, **keys: object) -> dict[str, Any]:
     """Decodes every image and checks every label: the JSON of `brightnet data check`, and `usable`, which is False where
     training would stop or lose an image. Raises InputError for what leaves nothing to read."""
-    usable, _, answer = _brightnet.check_data(os.fspath(data), _options.settings(check, settings))
+    usable, _, answer = _brightnet.check_data(os.fspath(data), _options.assignments(check, settings, keys))
     return {"usable": usable, **cast("dict[str, Any]", json.loads(answer))}
 
 
@@ -64,9 +64,9 @@ class Dataset:
     """The augmented batches that `brightnet train` would train on with the same seed, for other trainers too.
 
     ``data`` is what train() takes, ``size`` one number or (height, width) of the images. Values of the configuration are given
-    by their keys: ``**{"augment.mosaic": 0, "train.seed": 3, "loader.workers": 4}``. What train() chooses by itself is not chosen
-    here: without "augment.mosaic_off" the last tenth of the epochs has no mosaics. Threads prepare the batches ahead, without
-    the GIL. Iterating gives all epochs, one after the other, and iterating again the same ones once more.
+    by their keys: ``settings={"augment.mosaic": 0, "train.seed": 3, "loader.workers": 4}``. What train() chooses by itself is
+    not chosen here: without "augment.mosaic_off" the last tenth of the epochs has no mosaics. Threads prepare the batches ahead,
+    without the GIL. Iterating gives all epochs, one after the other, and iterating again the same ones once more.
 
     ``for batch in dataset: images = torch.from_dlpack(batch.images)``
     """
@@ -79,10 +79,11 @@ class Dataset:
         batch: int = 16,
         size: _options.Size = 416,
         epochs: int = 1,
-        **settings: object,
+        settings: Mapping[str, object] = {},
+        **keys: object,
     ) -> None:
-        assignments = _options.settings(Dataset.__init__, settings)
-        for key in settings.keys() & _KEYWORDS.keys():
+        assignments = _options.assignments(Dataset.__init__, settings, keys)
+        for key in (settings.keys() | keys.keys()) & _KEYWORDS.keys():
             raise _brightnet.InputError(f"Dataset() has a keyword for {key}: give {_KEYWORDS[key]} instead.")
         self._options = (os.fspath(data), assignments, batch, _options.sides(size), epochs)
         first = _brightnet.TrainingBatches(*self._options)

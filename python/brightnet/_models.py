@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 from brightnet import _brightnet, _options
@@ -51,7 +51,8 @@ def memory(
     device: str = "auto",
     precision: str = "",
     device_memory: str = "",
-    **settings: object,
+    settings: Mapping[str, object] = {},
+    **keys: object,
 ) -> dict[str, Any]:
     """The bytes that a training step and a forward pass need, without running them: the JSON of `brightnet memory`.
 
@@ -61,7 +62,7 @@ def memory(
     answer = _brightnet.plan_memory(
         model=os.fspath(model),
         data=os.fspath(data),
-        settings=_options.settings(memory, settings),
+        settings=_options.assignments(memory, settings, keys),
         device=device,
         precision=precision,
         batch=batch,

@@ -44,12 +44,18 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else os.fspath(value)
 
 
-def settings(function: Callable[..., Any], given: Mapping[str, object]) -> list[str]:
-    """The assignments for `train.minutes` and the like; other keywords are mistakes, and the nearest one is named."""
-    for word in given:
-        if "." not in word and word not in _brightnet.config_keys():
-            raise _brightnet.InputError(_unknown(function, word))
-    return [f"{key}={_text(value)}" for key, value in given.items()]
+def assignments(function: Callable[..., Any], settings: Mapping[str, object], keys: Mapping[str, object]) -> list[str]:
+    """Those of `settings` and of the keywords that are keys; other keywords are mistakes, and the nearest one is named."""
+    texts: dict[str, str] = {}
+    for key, value in [*settings.items(), *keys.items()]:
+        if not isinstance(key, str) or ("." not in key and key not in _brightnet.config_keys()):
+            raise _brightnet.InputError(_unknown(function, str(key)))
+        text = _text(value)
+        if texts.setdefault(key, text) != text:
+            raise _brightnet.InputError(
+                f"{_name(function)}(): {key} is {texts[key]} in settings and {text} as a keyword. Leave one of the two out."
+            )
+    return [f"{key}={text}" for key, text in texts.items()]
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -104,6 +110,7 @@ _WORDS: dict[Any, str] = {
     os.PathLike: "a path",
     Callable: "a function",
     Sequence: "a list",
+    Mapping: "a dictionary",
 }
 
 
@@ -132,9 +139,9 @@ def _unknown(function: Callable[..., Any], word: str) -> str:
     known = {p.name: p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"}
     remedy = f"It has {', '.join(known)}."
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        remedy = 'Values of the configuration are given by their keys: **{"train.seed": 1}.'
+        remedy = 'Values of the configuration are given by their keys: settings={"train.seed": 1}.'
         for key in _brightnet.config_keys():
-            known.setdefault(key.rpartition(".")[2], f'**{{"{key}": ...}}')
+            known.setdefault(key.rpartition(".")[2], f'settings={{"{key}": ...}}')
     nearest = difflib.get_close_matches(word, known, n=1) or [name for name in known if name.startswith(word)]
     if nearest:
         remedy = f"Did you mean {known[nearest[0]]}?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Optional, cast
 
 import numpy as np
@@ -62,14 +62,16 @@ def train(
     on_epoch: Callable[[Epoch], object] | None = None,
     on_evaluation: Callable[[Evaluation], object] | None = None,
     progress: bool | None = None,
-    **settings: object,
+    settings: Mapping[str, object] = {},
+    **keys: object,
 ) -> Run:
     """Trains a model on a data set, as `brightnet train` does with the options of the same names.
 
     `config` is a run's YAML or darknet's .cfg; `model` a name of models() or the path of a YAML or .cfg; `data` an Ultralytics
     data.yaml, darknet's obj.data, a COCO JSON, a VOC folder, or a folder of images and labels. Every other value of the
-    configuration is given by its key: ``**{"train.minutes": 8, "augment.mosaic": 0}``. `size` is one number, (height, width)
-    or "auto". `resume` is True, for the newest run of this configuration, or a run's folder; "" is neither.
+    configuration is given by its key: ``settings={"train.minutes": 8, "augment.mosaic": 0}``, or ``**`` and the same. `size` is
+    one number, (height, width) or "auto". `resume` is True, for the newest run of this configuration, or a run's folder; "" is
+    neither.
 
     The callbacks are called by the thread that called train(): `on_begin` with the run's folder, `on_step`, `on_epoch` and
     `on_evaluation` with dictionaries. One that returns False stops the run, which is saved and can be resumed; so does one
@@ -79,7 +81,7 @@ def train(
     Raises InputError for what cannot be trained, DeviceError when the device cannot be used. Other Python threads run
     meanwhile. One run at a time in a process.
     """
-    assignments = _options.settings(train, settings)
+    assignments = _options.assignments(train, settings, keys)
     for word, count in (("epochs", epochs), ("batch", batch)):
         if count is not None and count < 1:  # the library takes 0 for what is not given
             raise _brightnet.InputError(f"train(): {word} is {count} and must be at least 1.")
@@ -142,18 +144,19 @@ def evaluate(
     precision: str = "auto",
     batch: int = 8,
     size: _options.Size | None = None,
-    **settings: object,
+    settings: Mapping[str, object] = {},
+    **keys: object,
 ) -> Metrics:
     """The metrics of weights on a split of a data set, whose classes are matched with those of the weights by name.
 
-    `settings` are values of a configuration by their keys: ``**{"evaluate.nms.iou": 0.5}``. Raises InputError where the
+    `settings` are values of a configuration by their keys: ``{"evaluate.nms.iou": 0.5}``. Raises InputError where the
     classes are not the same or the split is missing, DeviceError when the device cannot be used.
     """
     return _brightnet.evaluate(
         weights=open_weights(weights),
         data=os.fspath(data),
         split=split,
-        settings=_options.settings(evaluate, settings),
+        settings=_options.assignments(evaluate, settings, keys),
         device=device,
         precision=precision,
         batch=batch,

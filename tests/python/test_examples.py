@@ -54,7 +54,7 @@ def test_what_ultralytics_says_is_said_by_ours(data, run, video, tmp_path, monke
     assert code.count("# Ultralytics:") >= 10
     for name, value in names.items():
         code = code.replace(f'"{name}"', repr(value))
-    short = {key: value for key, value in SHORT.items() if key not in ("epochs", "size")}
+    short = {key: value for key, value in SHORT.items() if key not in ("epochs", "size", "train.seed")}
     real = brightnet.train
 
     def train_short(**keywords):

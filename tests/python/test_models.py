@@ -55,6 +55,8 @@ def test_evaluate_gives_what_the_run_had(run, data):
         brightnet.evaluate(run.weights, data, split="middle", device="cpu")
     with pytest.raises(brightnet.InputError, match="Did you mean split"):
         brightnet.evaluate(run.weights, data, splt="val")
+    with pytest.raises(brightnet.InputError, match=r"evaluate\(\) has no keyword 'minuts'"):
+        brightnet.evaluate(run.weights, data, settings={"minuts": 3})
 
 
 def test_evaluate_gives_what_the_command_says(run, data):

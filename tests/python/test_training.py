@@ -294,8 +294,8 @@ def test_the_line_has_its_parts_in_any_terminal():
     "keywords, message",
     [
         ({"epoch": 3}, "train() has no keyword 'epoch'. Did you mean epochs?"),
-        ({"sed": 3}, "train() has no keyword 'sed'. Did you mean **{\"train.seed\": ...}?"),
-        ({"minutes": 3}, "train() has no keyword 'minutes'. Did you mean **{\"train.minutes\": ...}?"),
+        ({"sed": 3}, "train() has no keyword 'sed'. Did you mean settings={\"train.seed\": ...}?"),
+        ({"minutes": 3}, "train() has no keyword 'minutes'. Did you mean settings={\"train.minutes\": ...}?"),
     ],
 )
 def test_an_unknown_keyword_names_the_nearest(keywords, message):
@@ -428,6 +428,26 @@ def test_values_of_every_type_reach_the_configuration(data, tmp_path):
         brightnet.train(data=data, out=tmp_path / "lists", **{**SHORT, **lists})
     for line in (r"name: shapes\b", r"mosaic: 0\b", r"flip: 0.25\b", r"classes: \[circle, square\]", r"size: (\[64, 96\]|64x96)"):
         assert re.search(line, config), (line, config)
+
+
+def test_keys_are_given_by_settings_or_as_keywords(monkeypatch, tmp_path):
+    given = []
+    ended = {"outcome": "finished", "folder": tmp_path, "weights": tmp_path, "epochs": 1, "iterations": 1, "best": None}
+    monkeypatch.setattr(brightnet._brightnet, "train", lambda **keywords: given.append(keywords["settings"]) or ended)
+    brightnet.train(settings={"train.seed": 4, "augment.mosaic": 0}, **{"train.seed": 4, "train.minutes": 1})
+    assert given == [["train.seed=4", "augment.mosaic=0", "train.minutes=1"]]
+    for call, message in [
+        (lambda: brightnet.train(settings={"train.seed": 4}, **{"train.seed": 5}), "train.seed is 4 in settings and 5 as a keyword"),
+        (lambda: brightnet.train(settings={"sed": 3}), "train() has no keyword 'sed'. Did you mean settings={\"train.seed\": ...}?"),
+        (lambda: brightnet.check("x", settings={1: 3}), "check() has no keyword '1'"),
+        (lambda: brightnet.Dataset("x", settings={"train.size": 3}), "give size instead"),
+        (lambda: brightnet.memory("x", settings={"minuts": 3}), "memory() has no keyword 'minuts'"),
+    ]:
+        with pytest.raises(brightnet.InputError) as error:
+            call()
+        assert message in str(error.value)
+    with pytest.raises(TypeError, match="settings is .* and must be a dictionary"):
+        brightnet.train(settings=["train.seed=4"])
 
 
 def test_command_python_and_cpp_train_the_same_weights(data, tmp_path, short_run):

@@ -2,6 +2,7 @@
 
 import ast
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -18,12 +19,22 @@ def mypy(*arguments: object, cwd: pathlib.Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def pages(folder: pathlib.Path) -> list[pathlib.Path]:
+    """The blocks of docs/python.md, a file each."""
+    blocks = re.findall(r"```python\n(.*?)```", (SOURCE / "docs/python.md").read_text(), re.DOTALL)
+    files = [folder / f"block{number}.py" for number in range(len(blocks))]
+    for file, block in zip(files, blocks, strict=True):
+        file.write_text("import brightnet\n" + block)
+    assert len(files) > 5
+    return files
+
+
 def test_package_and_examples_pass_mypy_strict(tmp_path):
     package = pathlib.Path(brightnet.__file__).parent
     assert (package / "py.typed").exists()
     # Of libraries that are not installed or have no types nothing is known.
     options = ["--strict", "--ignore-missing-imports", "--cache-dir", tmp_path / "cache"]
-    mypy("mypy", *options, package, *sorted((SOURCE / "examples/python").glob("*.py")), cwd=package.parent)
+    mypy("mypy", *options, package, *sorted((SOURCE / "examples/python").glob("*.py")), *pages(tmp_path), cwd=package.parent)
 
 
 def declared(stub: str) -> dict[str, list[str]]:
