@@ -1,7 +1,7 @@
 // Detects objects in images.
 //
 //   const brightnet::Detector detector(brightnet::Weights::open("best.safetensors"));
-//   for (const brightnet::DetectedObject& object : detector.detect({pixels, height, width, width * 3})) …
+//   for (const brightnet::DetectedObject& object : detector.detect({pixels, height, width})) …
 #pragma once
 
 #include <cstddef>

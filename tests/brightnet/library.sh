@@ -24,6 +24,23 @@ for header in prefix/include/brightnet/*.h; do
     "$compiler" -std=c++20 -Wall -Wextra -Werror -Iprefix/include -fsyntax-only -x c++ -
 done
 
+step "the examples of the headers and of docs/library.md compile"
+{
+  echo '#include <cstdint>'
+  for header in prefix/include/brightnet/*.h; do echo "#include <brightnet/$(basename "$header")>"; done
+  echo 'template <typename... T> void use(const T&...) {}'
+  echo 'void examples(const uint8_t* pixels, int height, int width) {'
+  # In a header "//   code" of its first comment; "…" stands for a statement.
+  for header in prefix/include/brightnet/*.h; do echo '{' && sed -n 's|^//   \(.*\)|\1|p' "$header" && echo '}'; done
+  awk '/^```cpp$/ { inside = 1; print "{"; next }
+       /^```$/ { if (inside) print "}"; inside = 0; next }
+       inside && !/^#include/' "$here/../../docs/library.md"
+  echo '}'
+} | sed 's/…/;/' >examples.cpp
+[[ $(grep -c 'detector.detect(' examples.cpp) -ge 2 ]] || fail "examples.cpp lacks the examples"
+"$compiler" -std=c++20 -Wall -Wextra -Werror -Wno-unused-variable -Wno-unused-function -Iprefix/include -fsyntax-only examples.cpp ||
+  fail "an example does not compile"
+
 step "nothing but the public interface is exported"
 nm -D --defined-only -C "$library" | cut -d' ' -f3- >exported.txt
 strangers=$(grep -vE '^(typeinfo( name)? for |vtable for )?brightnet::[A-Z]?[A-Za-z_:~]+' exported.txt || true)
