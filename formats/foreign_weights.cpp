@@ -31,7 +31,8 @@ const std::vector<Kind>& kinds() {
        "these are PyTorch weights (Ultralytics' are), of a network with other layers than brightnet's YOLOv4",
        start_elsewhere},
       {{".onnx"},
-       "this is an ONNX network, which is made for inference: `eval` and `detect` run it, and nothing else does",
+       "this is an ONNX network, which is made for inference: the commands `brightnet eval` and `brightnet detect` run it, and "
+       "nothing else does",
        own_weights},
       {{".engine", ".trt", ".plan"},
        "this is a TensorRT engine, which is built for one GPU and cannot be read back",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import numbers
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, Union, overload
@@ -156,7 +157,7 @@ class Detector:
         )
 
     @overload
-    def __call__(self, source: str | os.PathLike[str] | int, *, frames: int = 0, every: int = 1) -> Any: ...
+    def __call__(self, source: str | os.PathLike[str] | int | np.integer[Any], *, frames: int = 0, every: int = 1) -> Any: ...
     @overload
     def __call__(self, source: InMemory, *, bgr: bool = False) -> Detections: ...
     @overload
@@ -171,7 +172,9 @@ class Detector:
         address: then an iterator over the Detections of one picture after the other comes back, for at most ``frames`` (0: all),
         and only ``every`` Nth, of a video. Images in folders that cannot be read are skipped with a warning.
         """
-        if isinstance(source, (str, os.PathLike, int)):
+        if isinstance(source, (bool, np.bool_)):
+            raise _brightnet.InputError(f"{source} is neither an image nor a path. A camera is given by its number, 0 or 1.")
+        if isinstance(source, (str, os.PathLike, numbers.Integral)):
             pictures = _brightnet.Frames(self.weights, str(source), frames, every)
             stream = self._stream(pictures)
             return next(stream) if pictures.is_image else stream

@@ -143,7 +143,7 @@ TEST_F(DataOption, ValidationImagesAloneAreAllEvaluated) {
   fs::rename(run_.folder() / "held/labels/val", run_.folder() / "held/labels/all");
   const auto [images, said] = evaluated("held");
   EXPECT_LT(images, 4);
-  EXPECT_TRUE(says(said, "To evaluate all of them: --data held,held")) << said;
+  EXPECT_TRUE(says(said, "name them twice as the data (--data): held,held")) << said;
   EXPECT_EQ(evaluated("held,held").first, 4);
   write_atomically(run_.folder() / "only.yaml", std::string("model: model.yaml\ndata: {root: held}\n"));
   const std::string held = (run_.folder() / "held").string();

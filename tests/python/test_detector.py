@@ -228,6 +228,34 @@ def test_what_is_no_image_is_refused(detector, source, message, data, monkeypatc
         detector(source)
 
 
+def test_a_cameras_number_may_be_numpys_and_is_not_true_or_false(detector, monkeypatch):
+    asked = []
+
+    class Camera:
+        is_image, live = False, True
+
+        def __init__(self, weights, source, frames, every):
+            asked.append(source)
+
+        def next(self):
+            return None
+
+    monkeypatch.setattr(brightnet._brightnet, "Frames", Camera)
+    for number in (7, np.int64(7), np.uint8(7)):
+        assert list(detector(number)) == []
+    assert asked == ["7"] * 3
+    for source in (True, np.bool_(True)):
+        with pytest.raises(brightnet.InputError, match="True is neither an image nor a path. A camera is given by its number"):
+            detector(source)
+
+
+def test_an_export_is_for_the_program(run, data, tmp_path):
+    exported = brightnet.export(run.weights, "onnx", tmp_path / "x.onnx")
+    for call in (lambda: brightnet.Detector(exported), lambda: brightnet.evaluate(exported, data)):
+        with pytest.raises(brightnet.InputError, match="the commands `brightnet eval` and `brightnet detect` run it"):
+            call()
+
+
 def test_weights_that_are_no_file_are_refused():
     with pytest.raises(brightnet.InputError, match="/nowhere/best.safetensors"):
         brightnet.Detector("/nowhere/best.safetensors")

@@ -1,7 +1,11 @@
 #include "train/setup/model.h"
 
+#include <algorithm>
+#include <set>
+
 #include <fmt/ranges.h>
 
+#include "brightnet/configuration.h"
 #include "formats/darknet/import.h"
 #include "layers/model/reader.h"
 #include "layers/network.h"
@@ -22,6 +26,23 @@ void check_stride(const RunConfig& config, const Model& model) {
   if (config.train.sizes.empty() && config.train.size.has_value()) check("train.size", config.train.size);
   for (const InputSize& size : config.train.sizes) check("train.sizes", size);
   check("evaluate.size", config.evaluate.size);
+}
+
+/// Refuses a run's sections, but those that a model's YAML has as well, for a model that is read by itself.
+void refuse_run_sections(const std::vector<std::string>& assignments, const std::string& model) {
+  const std::set<std::string> shared{"name", "input", "head"};
+  for (const std::string& assignment : assignments) {
+    const std::string own = without_option(assignment), key = own.substr(0, own.find('=')),
+                      section = key.substr(0, key.find('.'));
+    const auto keys = config_keys();
+    const bool is_of_run = std::any_of(keys.begin(), keys.end(), [&](const std::string& known) {
+      return known.substr(0, known.find('.')) == section;
+    });
+    if (!is_of_run || shared.contains(section)) continue;
+    throw InputError(
+        "'" + key + "' belongs to a run, and " + model + " is a model by itself", option_of(assignment),
+        "Its size, batch and precision have options of their own; for the rest name a run's YAML instead.");
+  }
 }
 
 }  // namespace
@@ -74,6 +95,7 @@ NamedModel read_model(const std::string& file, const Overrides& overrides, int c
     run.assignments.insert(run.assignments.begin(), "--model:model=" + yaml_quoted(path));
     return read_run("", run, false);
   }
+  refuse_run_sections(overrides.assignments, file);
   for (const auto& assignment : overrides.assignments) document.set(assignment);
   named.model = parse_model(document, classes);
   named.config.train.size = named.model.size;

@@ -61,7 +61,7 @@ WeightsEvaluation::WeightsEvaluation(const WeightsReportOptions& options, const 
   if (const std::string place = named.divided_place(); !place.empty() && ranks.leads()) {
     log::warn(
         "The data name no validation images: of all images only the {} are evaluated that a training on them {}. "
-        "To evaluate all of them: --data {}",
+        "To evaluate all of them, name them twice as the data (--data): {}",
         dataset_.images.size(), parse_split(options.split) == Split::train ? "takes" : "sets aside",
         shell_path(place + ',' + place));
   }

@@ -25,5 +25,25 @@ TEST(MemoryReport, HasPeaksThatItsPartsMakeUp) {
     EXPECT_LE(bytes(pass["step"]), bytes(pass["step_without_sharing"]));
 }
 
+TEST(MemoryReport, OfAModelByItselfRefusesTheKeysOfARunByWhatTheyAre) {
+  const SmallRun run;
+  const auto refusal = [&](const std::string& setting) -> std::string {
+    const std::string model = (run.folder() / "model.yaml").string();
+    try {
+      plan_memory({.run = {.config = model, .settings = {setting}}, .device = "cpu", .batch = 2});
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  for (const char* key : {"train.size", "data.classes", "optimizer.rate"}) {
+    const std::string told = refusal(std::string(key) + "=64");
+    EXPECT_EQ(told.find("--set: '" + std::string(key) + "' belongs to a run, and "), 0u) << told;
+    EXPECT_NE(told.find("size, batch and precision have options of their own"), std::string::npos) << told;
+  }
+  EXPECT_EQ(refusal("input.channels=1"), "");
+  EXPECT_NE(refusal("inptu.channels=1").find("Did you mean 'input'?"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace brightnet::testing
