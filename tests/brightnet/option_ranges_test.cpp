@@ -5,10 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "brightnet/data.h"
 #include "brightnet/detect.h"
 #include "brightnet/detector.h"
 #include "brightnet/error.h"
 #include "brightnet/frames.h"
+#include "brightnet/memory.h"
 #include "tests/detect/clip.h"
 #include "tests/train/small_weights.h"
 
@@ -102,6 +104,34 @@ TEST_F(OptionsOutOfRange, ADetectorAndFramesNameTheOption) {
   };
   EXPECT_EQ(of_frames({.every = 0}), "FrameOptions: every is 0 and must be at least 1.");
   EXPECT_EQ(of_frames({.max_pixels = 0}), "FrameOptions: max_pixels is 0 and must be at least 1.");
+}
+
+TEST_F(OptionsOutOfRange, NoSamplesAreDrawn) {
+  for (const int count : {0, 10001, -4}) {
+    const fs::path folder = run_.folder() / "show";
+    const std::string said =
+        words_of_refusal([&] { draw_samples({.data = data()}, {.folder = folder, .count = count}); });
+    EXPECT_FALSE(fs::exists(folder)) << count;
+    // Without this a negative number has no end.
+    ASSERT_NE(said.find("must be from 1 to 10000"), std::string::npos) << said;
+  }
+}
+
+TEST_F(OptionsOutOfRange, NoAnchorsAreFittedAndNoMemoryIsPlanned) {
+  const auto anchors = [&](int count, int height, int width) {
+    return words_of_refusal([&] { fit_anchors({.data = data()}, count, height, width); });
+  };
+  EXPECT_EQ(anchors(-5, 0, 0), "fit_anchors(): count is -5 and must be at least 0.");
+  EXPECT_NE(anchors(3, 64, 0).find("height is 64 and width is 0"), std::string::npos) << anchors(3, 64, 0);
+  EXPECT_NE(anchors(3, 0, 64).find("height is 0 and width is 64"), std::string::npos) << anchors(3, 0, 64);
+  const auto memory = [&](MemoryOptions options) {
+    options.run.config = (run_.folder() / "model.yaml").string();
+    options.device = "cpu";
+    return words_of_refusal([&] { plan_memory(options); });
+  };
+  EXPECT_EQ(memory({.batch = -1}), "MemoryOptions: batch is -1 and must be at least 0.");
+  EXPECT_EQ(memory({.classes = -4}), "MemoryOptions: classes is -4 and must be at least 0.");
+  EXPECT_NE(memory({.width = 64}).find("height is 0 and width is 64"), std::string::npos);
 }
 
 }  // namespace
