@@ -11,6 +11,7 @@
 #include "brightnet/error.h"
 #include "brightnet/frames.h"
 #include "brightnet/memory.h"
+#include "brightnet/train.h"
 #include "tests/detect/clip.h"
 #include "tests/train/small_weights.h"
 
@@ -132,6 +133,15 @@ TEST_F(OptionsOutOfRange, NoAnchorsAreFittedAndNoMemoryIsPlanned) {
   EXPECT_EQ(memory({.batch = -1}), "MemoryOptions: batch is -1 and must be at least 0.");
   EXPECT_EQ(memory({.classes = -4}), "MemoryOptions: classes is -4 and must be at least 0.");
   EXPECT_NE(memory({.width = 64}).find("height is 0 and width is 64"), std::string::npos);
+}
+
+TEST_F(OptionsOutOfRange, ANewRunHasNoFolderOfARunThatIsResumed) {
+  TrainingOptions options{.run = {.config = run_.config().string()}, .out = run_.folder() / "x"};
+  const std::string said = words_of_refusal([&] { check_training(options, 1); });
+  EXPECT_NE(said.find("TrainingOptions::folder"), std::string::npos) << said;
+  options.folder = run_.folder() / "x";
+  options.out.clear();
+  EXPECT_NO_THROW(check_training(options, 1));
 }
 
 }  // namespace
