@@ -33,12 +33,13 @@ struct SampleOptions {
   std::filesystem::path folder =
       "runs/show";  ///< for the pictures; only what this function wrote there is replaced
   std::string split = "train";
-  int count = 16;
+  int count = 16;                     ///< 1 to 10000
   std::optional<uint64_t> seed = {};  ///< without a value: train.seed
   bool plain = false;                 ///< leaves the samples without augmentation
 };
 
-/// Draws samples as the network sees them, with their boxes, one by one and on a sheet.
+/// Draws samples as the network sees them, with their boxes, one by one and on a sheet. Throws InputError for another
+/// count.
 BRIGHTNET_PUBLIC void draw_samples(const Configuration& data, const SampleOptions& options = {});
 
 /// The formats that convert_data() writes.

@@ -6,9 +6,25 @@
 #include "core/error.h"
 #include "data/loader/loader.h"
 #include "train/setup/data_sets.h"
+#include "train/setup/heeded_keys.h"
 #include "train/setup/named_run.h"
 
 namespace brightnet {
+namespace {
+
+/// There is neither a network nor a device, and all batches have one size.
+const HeededKeys& keys_of_batches() {
+  constexpr const char* size = "Give the size as TrainingBatchOptions::height and width.";
+  static const HeededKeys keys{.by = "batches for another trainer",
+                               .keys = {"data.", "augment.", "input.", "loader.workers", "loader.prefetch",
+                                        "loader.cache_mb", "loader.shuffle_buffer", "train.seed"},
+                               .remedies = {{"train.size", size},
+                                            {"train.batch", "Give it as TrainingBatchOptions::batch."},
+                                            {"train.epochs", "Give them as TrainingBatchOptions::epochs."}}};
+  return keys;
+}
+
+}  // namespace
 
 std::vector<std::string> split_names() {
   return enum_names<Split>();
@@ -33,6 +49,7 @@ class TrainingBatches::Implementation {
  public:
   explicit Implementation(const TrainingBatchOptions& options) {
     const RunConfig config = NamedRun(configuration_at(options.data, options.settings)).load();
+    keys_of_batches().refuse_others(options.settings, "TrainingBatchOptions::settings");
     dataset_ = training_images(config, read_run_data(config, false).training, false);
     Loader::Setup setup;
     setup.dataset = &dataset_;

@@ -42,7 +42,8 @@ BRIGHTNET_PUBLIC LabeledImages read_images(const std::string& data, const std::s
 
 struct TrainingBatchOptions {
   std::string data = {};  ///< a data set, as read_images() takes it
-  /// Settings of a configuration: "augment.mosaic=0", "train.seed=3", "loader.workers=4".
+  /// Settings of a configuration: "augment.mosaic=0", "train.seed=3", "loader.workers=4". Of data:, augment:, input: and
+  /// loader: (but what a device does), and train.seed; others have no effect and are an error.
   std::vector<std::string> settings = {};
   int batch = 16;                 ///< images in a batch
   int height = 416, width = 416;  ///< of the network's input, in pixels

@@ -15,6 +15,7 @@
 #include "data/drawing/draw.h"
 #include "detect/detect.h"
 #include "detect/open_weights.h"
+#include "detect/option_ranges.h"
 #include "detect/outputs/open_outputs.h"
 #include "detect/outputs/window.h"
 #include "detect/sources/video.h"
@@ -24,6 +25,30 @@
 
 namespace brightnet {
 namespace {
+
+/// Throws InputError for what no image can be detected with; the command line refuses it by itself.
+void refuse_impossible(const DetectionOptions& options) {
+  const OptionRanges ranges("DetectionOptions");
+  check_frames(ranges, options);
+  check_detection(ranges, options);
+  ranges.within(0, 1, "nms", options.nms);
+  ranges.at_least(0, "batch", options.batch);
+  ranges.at_least(0, "workers", options.workers);
+  ranges.at_least(0, "line_width", options.line_width);
+  const std::string& letterbox = options.letterbox;
+  if (!letterbox.empty() && letterbox != "on" && letterbox != "off")
+    ranges.refuse("letterbox is '" + letterbox + "'",
+                  R"(It is "on", "off", or "" for what the weights say.)");
+  if (!options.rect) return;
+  if (letterbox == "off") {
+    throw InputError("rectangular batches need a letterbox, and --letterbox off stretches the images",
+                     "--rect", "Leave one of the two out.");
+  }
+  if (!options.tiles.empty()) {
+    throw InputError("tiles are all of one shape, so rectangular batches have no effect", "--rect",
+                     "Leave one of the two out.");
+  }
+}
 
 /// The model's NMS with the command line's thresholds.
 NmsOptions nms_options(const Model& model, const DetectionOptions& options) {
@@ -127,6 +152,7 @@ std::vector<std::string> resize_names() {
 }
 
 bool detect_files(const DetectionOptions& options, const std::function<std::stop_token()>& can_be_stopped) {
+  refuse_impossible(options);
   refuse_idle_outputs(options);
   const Precision precision =
       options.precision.empty() ? Precision::fp32 : parse_precision(options.precision);
@@ -152,10 +178,6 @@ bool detect_files(const DetectionOptions& options, const std::function<std::stop
   const TrainedModel& trained = inference.trained();
   PipelineOptions how;
   if (options.rect) {
-    if (options.letterbox == "off") {
-      throw InputError("rectangular batches need a letterbox, and --letterbox off stretches the images",
-                       "--rect", "Leave one of the two out.");
-    }
     inference.begin_rect();
     how.rect = true;
   }

@@ -1,15 +1,14 @@
 #include "brightnet/detector.h"
 
-#include <algorithm>
 #include <limits>
 #include <mutex>
 #include <utility>
 
 #include "brightnet/pixels.h"
 #include "core/dtype.h"
-#include "core/error.h"
 #include "core/log.h"
 #include "detect/detect.h"
+#include "detect/option_ranges.h"
 #include "kernels/device/device.h"
 
 namespace brightnet {
@@ -30,14 +29,10 @@ NmsOptions nms_of(const Model& model, const DetectorOptions& options) {
 }
 
 void check(const DetectorOptions& options) {
-  const auto refuse = [](const std::string& what) { throw InputError(what, "DetectorOptions"); };
-  if (!(options.confidence >= 0 && options.confidence <= 1)) refuse("confidence must be from 0 to 1");
-  if (!(options.nms <= 1)) refuse("nms must be an IoU of at most 1, or negative for the usual one");
-  if (options.max_objects < 0) refuse("max_objects must be at least 1, or 0 for no limit");
-  if (options.batch < 1) refuse("batch must be at least 1");
-  if (options.height < 0 || options.width < 0 || (options.height == 0) != (options.width == 0))
-    refuse("height and width must both be given, or both be 0");
-  if (std::max(options.height, options.width) > largest_input_side) refuse("the input is too large");
+  const OptionRanges ranges("DetectorOptions");
+  check_detection(ranges, options);
+  if (!(options.nms < 0)) ranges.within(0, 1, "nms", options.nms);
+  ranges.at_least(1, "batch", options.batch);
 }
 
 }  // namespace

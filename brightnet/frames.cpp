@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "data/drawing/draw.h"
 #include "data/image/codecs.h"
+#include "detect/option_ranges.h"
 #include "detect/sources/source.h"
 #include "formats/weights.h"
 
@@ -22,8 +23,7 @@ Picture picture_of(const cv::Mat& rgb) {
 
 /// Throws InputError for numbers without a meaning.
 SourceOptions source_options(const FrameOptions& options) {
-  if (options.frames < 0 || options.every < 1)
-    throw InputError("frames must be at least 0, and every at least 1", "FrameOptions");
+  check_frames(OptionRanges("FrameOptions"), options);
   return {.frames = options.frames, .every = options.every, .max_pixels = options.max_pixels};
 }
 

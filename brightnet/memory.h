@@ -18,8 +18,9 @@ struct MemoryOptions {
   std::string device_memory = {};  ///< "8GiB": the largest batch that fits in it is asked for as well
 };
 
-/// The plan of a training step and of a forward pass: bytes by kind and by layer. Throws InputError for what cannot be
-/// trained, and DeviceError when the free memory of a device that cannot be used decides.
+/// The plan of a training step and of a forward pass: bytes by kind and by layer. Throws InputError for options
+/// out of their ranges and for what cannot be trained, and DeviceError when the free memory of a device that cannot be used
+/// decides.
 BRIGHTNET_PUBLIC Answer plan_memory(const MemoryOptions& options);
 
 }  // namespace brightnet

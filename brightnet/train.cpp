@@ -91,6 +91,10 @@ Configuration configuration_of(const TrainingOptions& options) {
 }
 
 RunRequest request_of(const TrainingOptions& options) {
+  if (!options.resume && !options.out.empty()) {
+    throw InputError("out is for a run that is resumed: it says what the folder of that run was",
+                     "TrainingOptions::out", "Name the folder of a new run by TrainingOptions::folder.");
+  }
   RunRequest request;
   request.config = options.run.config;
   request.overrides = NamedRun(configuration_of(options)).overrides();

@@ -24,9 +24,9 @@ struct TrainingOptions {
   bool weights_partial = false;       ///< darknet's weights may match the model only up to a point
   bool resume = false;                ///< continue the run in `folder`, or the newest of this configuration
   std::filesystem::path folder = {};  ///< the run's; a new run's is numbered if it exists. Empty: runs/NAME
-  std::filesystem::path out = {};     ///< with `resume` and no `folder`: what `folder` was for the run
-  std::string device = "auto";        ///< as DeviceOptions::device
-  bool no_graph = false;              ///< launches kernels one by one instead of by CUDA graphs
+  std::filesystem::path out = {};  ///< with `resume` and no `folder`: what that was for the run; else empty
+  std::string device = "auto";     ///< as DeviceOptions::device
+  bool no_graph = false;           ///< launches kernels one by one instead of by CUDA graphs
 };
 
 /// The progress of a run.

@@ -27,7 +27,7 @@ struct TrainArguments {
 TrainingOptions options_of(const TrainArguments& arguments) {
   TrainingOptions options = arguments.options;
   options.folder = options.resume ? arguments.resume : arguments.out;
-  options.out = arguments.out;
+  if (options.resume) options.out = arguments.out;
   if (arguments.restarts > 0)
     options.run.settings.push_back("--restarts:train.restarts=" + std::to_string(arguments.restarts));
   return options;

@@ -122,7 +122,7 @@ def train(
                 weights_partial=weights_partial,
                 resume=bool(resume),
                 folder=os.fspath(resumed or "") if resume else os.fspath(out),
-                out=os.fspath(out),
+                out=os.fspath(out) if resume else "",
                 device=device,
                 no_graph=not graph,
                 tell=tell,

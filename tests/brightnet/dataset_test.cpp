@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include <gtest/gtest.h>
 #include <opencv2/imgcodecs.hpp>
@@ -127,6 +128,39 @@ TEST_F(LabeledData, AnotherSeedGivesOtherBatches) {
   };
   EXPECT_EQ(pixels("5"), pixels("5"));
   EXPECT_NE(pixels("5"), pixels("6"));
+}
+
+// A stranger who gives train.sizes believes that the batches have several.
+TEST_F(LabeledData, KeysWithoutAnEffectOnBatchesAreRefused) {
+  make_synthetic_dataset({.train_images = 4, .val_images = 1, .size = 32}, folder_ / "data");
+  const auto said = [&](const std::string& setting) -> std::string {
+    try {
+      TrainingBatches({.data = (folder_ / "data").string(),
+                       .settings = {setting},
+                       .batch = 2,
+                       .height = 32,
+                       .width = 32});
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  for (const std::string key : {"train.sizes=[64, 128]", "train.iterations=5", "optimizer.rate=0.1",
+                                "schedule.warmup=1", "ema.decay=0", "evaluate.every=3", "head.iou_loss=ciou",
+                                "model=yolov4", "name=a", "loader.decode=gpu"}) {
+    const std::string words = '\'' + key.substr(0, key.find('=')) + "' has no effect on batches";
+    EXPECT_NE(said(key).find(words), std::string::npos) << said(key);
+  }
+  for (const auto& [key, option] : std::map<std::string, std::string>{
+           {"train.batch=4", "batch"}, {"train.size=96", "height"}, {"train.epochs=3", "epochs"}})
+    EXPECT_NE(said(key).find("TrainingBatchOptions::" + option), std::string::npos) << said(key);
+  EXPECT_NE(said("train={seed: 3, batch: 4}").find("'train.batch' has no effect"), std::string::npos)
+      << said("train={seed: 3, batch: 4}");
+  for (const char* key :
+       {"data.fraction=0.5", "augment={mosaic: 0, flip: 0}", "augment.mosaic=0", "train.seed=3",
+        "train={seed: 3}", "input.channels=1", "loader.workers=0", "loader.cache_mb=0"})
+    EXPECT_EQ(said(key), "accepted") << key;
+  EXPECT_NE(said("trian.seed=3").find("unknown key"), std::string::npos) << said("trian.seed=3");
 }
 
 TEST_F(LabeledData, OptionsBelowOneAreRefused) {

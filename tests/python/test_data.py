@@ -121,6 +121,8 @@ def test_mistakes_are_refused(data, tmp_path):
         brightnet.Dataset(data, size=-64)
     with pytest.raises(brightnet.InputError, match="train.size: give size instead"):
         brightnet.Dataset(data, **{"train.size": 96})
+    with pytest.raises(brightnet.InputError, match="'train.sizes' has no effect on batches"):
+        brightnet.Dataset(data, **{"train.sizes": [64, 128]})
     with pytest.raises(brightnet.InputError, match=r"Dataset\(\) has no keyword 'batches'. Did you mean batch\?"):
         brightnet.Dataset(data, batches=3)
 

@@ -389,7 +389,7 @@ def test_every_keyword_of_train_reaches_the_library_under_its_name(monkeypatch, 
     assert given == {
         "config": "run.yaml", "model": "m", "data": "d", "settings": ["train.seed=4"], "fold": "1/5", "precision": "bf16",
         "epochs": 3, "size": "32x64", "batch": 5, "weights": "w", "weights_cfg": "w.cfg", "weights_partial": True,
-        "resume": False, "folder": "o", "out": "o", "device": "cpu", "no_graph": True,
+        "resume": False, "folder": "o", "out": "", "device": "cpu", "no_graph": True,
     }
     brightnet.train(resume=tmp_path / "run", out="o")
     assert (given["resume"], given["folder"], given["out"]) == (True, str(tmp_path / "run"), "o")

@@ -5,6 +5,7 @@
 #include "brightnet/data.h"
 #include "core/enum_names.h"
 #include "core/log.h"
+#include "core/option_ranges.h"
 #include "core/text.h"
 #include "data/commands/check.h"
 #include "data/commands/convert.h"
@@ -92,6 +93,9 @@ Answer count_data(const Configuration& data, const std::string& split) {
 }
 
 Answer fit_anchors(const Configuration& data, int count, int height, int width) {
+  const OptionRanges ranges("fit_anchors()");
+  ranges.at_least(0, "count", count);
+  ranges.input_size(height, width);
   Configuration sized = with_data_for_config(data);
   if (height > 0) sized.size = InputSize(height, width).text();
   RunConfig config = data_config(sized);

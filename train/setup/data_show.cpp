@@ -2,6 +2,7 @@
 
 #include "brightnet/data.h"
 #include "core/log.h"
+#include "core/option_ranges.h"
 #include "core/output_files.h"
 #include "core/text.h"
 #include "core/threads.h"
@@ -47,6 +48,7 @@ std::vector<std::string> file_names(const Dataset& dataset, const LoaderOptions&
 }  // namespace
 
 void draw_samples(const Configuration& data, const SampleOptions& options) {
+  OptionRanges("SampleOptions").within(1, 10000, "count", options.count);
   RunConfig config = data_config(data);
   SamplePictureOptions samples{.split = parse_split(options.split),
                                .count = options.count,

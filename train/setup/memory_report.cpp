@@ -3,6 +3,7 @@
 #include "brightnet/memory.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "core/option_ranges.h"
 #include "data/formats/classes.h"
 #include "kernels/device/device.h"
 #include "train/config/contradictions.h"
@@ -44,7 +45,15 @@ size_t planning_budget(const MemoryOptions& options, const RunConfig& config) {
   return memory_budget(config, *open_device(options.device, config.train.precision));
 }
 
+void check_ranges(const MemoryOptions& options) {
+  const OptionRanges ranges("MemoryOptions");
+  ranges.at_least(0, "batch", options.batch);
+  ranges.at_least(0, "classes", options.classes);
+  ranges.input_size(options.height, options.width);
+}
+
 MemoryReport make_report(const MemoryOptions& options) {
+  check_ranges(options);
   refuse_other_settings(options);
   Configuration run = options.run;
   run.precision.clear();  // a model's YAML has none; it is set below

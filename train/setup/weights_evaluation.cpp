@@ -11,44 +11,35 @@
 #include "kernels/device/device.h"
 #include "train/distributed/evaluation_ranks.h"
 #include "train/setup/data_sets.h"
+#include "train/setup/heeded_keys.h"
 #include "train/setup/named_run.h"
 
 namespace brightnet {
 namespace {
 
-bool concerns_evaluation(const std::string& key) {
-  const auto begins = [&](const char* part) { return key.rfind(part, 0) == 0; };
-  return begins("data.") || begins("loader.") || begins("evaluate.nms") || key == "train.precision" ||
-         key == "train.log_every";
-}
-
-/// Refuses values that would be ignored: the weights contain the model and its input, and nothing is trained.
-void refuse_idle_assignments(const std::vector<std::string>& assignments) {
-  for (const std::string& assignment : assignments) {
-    if (assignment.starts_with("--")) continue;  // of another option than --set
-    const std::string key = assignment.substr(0, assignment.find('='));
-    if (concerns_evaluation(key)) continue;
-    std::string remedy =
-        "These have an effect: data., loader., evaluate.nms., train.precision and train.log_every.";
-    if (key == "train.size" || key == "evaluate.size") remedy = "Set the size of the input with --size.";
-    if (key == "train.batch" || key == "evaluate.batch") remedy = "Set the batch size with --batch.";
-    throw InputError("'" + key + "' has no effect on an evaluation", "--set", remedy);
-  }
+/// The weights contain the model and its input, and nothing is trained.
+const HeededKeys& keys_of_evaluation() {
+  constexpr const char *size = "Set the size of the input with --size.",
+                       *batch = "Set the batch size with --batch.";
+  static const HeededKeys keys{
+      .by = "an evaluation",
+      .keys = {"data.", "loader.", "evaluate.nms.", "train.precision", "train.log_every"},
+      .remedies = {
+          {"train.size", size}, {"evaluate.size", size}, {"train.batch", batch}, {"evaluate.batch", batch}}};
+  return keys;
 }
 
 }  // namespace
 
 std::vector<std::string> evaluation_keys() {
-  std::vector<std::string> keys = config_keys();
-  std::erase_if(keys, [](const std::string& key) { return !concerns_evaluation(key); });
-  return keys;
+  return keys_of_evaluation().names();
 }
 
 WeightsEvaluation::WeightsEvaluation(const WeightsReportOptions& options, const OpenWeights& open_weights,
                                      const RankDevice& device, const Communicator& ranks)
     : weights_name_(options.weights.weights.string()) {
   const NamedRun named = NamedRun::evaluated(options.run);
-  refuse_idle_assignments(named.overrides().assignments);
+  keys_of_evaluation().refuse_others(named.overrides().assignments, "--set");
   config_ = named.load();
   if (!options.tiles.empty()) config_.data.tiles = parse_tiles(options.tiles, "--tiles", config_.data.tiles);
   if (options.rect && config_.data.tiles) {
