@@ -64,10 +64,10 @@ class Dataset:
     """The augmented batches that `brightnet train` would train on with the same seed, for other trainers too.
 
     ``data`` is what train() takes, ``size`` one number or (height, width) of the images. Values of the configuration are given
-    by their keys: ``settings={"augment.mosaic": 0, "train.seed": 3, "loader.workers": 4}``; those that have no effect on batches, as
-    "train.sizes", are errors. What train() chooses by itself is not chosen here: without "augment.mosaic_off" the last tenth of
-    the epochs has no mosaics. Threads prepare the batches ahead, without the GIL. Iterating gives all epochs, one after the
-    other, and iterating again the same ones once more.
+    by their keys: ``settings={"augment.mosaic": 0, "train.seed": 3, "loader.workers": 4}``; those that have no effect on
+    batches, as "train.sizes", are errors. What train() chooses by itself is not chosen here: without "augment.mosaic_off" the
+    last tenth of the epochs has no mosaics. Threads prepare the batches ahead, without the GIL. Iterating gives all epochs, one
+    after the other, and iterating again the same ones once more.
 
     ``for batch in dataset: images = torch.from_dlpack(batch.images)``
     """
