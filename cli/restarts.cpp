@@ -11,7 +11,6 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/printable.h"
-#include "core/text.h"
 
 namespace brightnet::cli {
 namespace {
@@ -56,7 +55,7 @@ int supervise(int restarts, int ranks, const SupervisedRun& run) {
     if (!may_recover(end, stepped)) return end.code;
     if (restart > restarts) {
       log::error("the run {}, and its {} used up", how_it_ended(end.code),
-                 counted(restarts, "restart is", "restarts are"));
+                 restarts == 1 ? "1 restart is" : fmt::format("{} restarts are", restarts));
       return end.code;
     }
     if (restart > 1 && !end.made_steps) {

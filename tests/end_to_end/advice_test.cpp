@@ -41,7 +41,7 @@ TEST_F(Advice, AboutDataCanBeTyped) {
   const ProgramResult divided = run({"data", "split", "run.yaml", "--out", "./-sp lit"});
   expect_taken(command_in(divided, "brightnet train"), "train", "config");
   const ProgramResult data = run({"train", "./-made/data.yaml"});
-  expect_taken(command_in(data, "brightnet train"), "train", "config");
+  expect_taken(command_in(data, "brightnet train", ")"), "train", "config");
 }
 
 }  // namespace

@@ -42,10 +42,10 @@ TEST_F(Data, AnchorsAreAlwaysAsManyDifferentOnesAsTheModelHas) {
   ProgramResult result = run({"data", "anchors", "run.yaml"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_TRUE(says(result.out, "3 shapes added to the 1 that the data has")) << result.out;
-  result = run({"data", "anchors", "run.yaml", "--size", "16", "--count", "300"});
+  result = run({"data", "anchors", "run.yaml", "--size", "32", "--count", "1100"});
   EXPECT_EQ(result.code, 2);
-  EXPECT_TRUE(says(result.err, "no room for 300 different anchors")) << result.err;
-  result = run({"data", "anchors", "run.yaml", "--size", "1"});
+  EXPECT_TRUE(says(result.err, "no room for 1100 different anchors")) << result.err;
+  result = run({"data", "anchors", "run.yaml", "--size", "40"});
   EXPECT_EQ(result.code, 2);
   EXPECT_TRUE(says(result.err, "must be a multiple of 16")) << result.err;
 }

@@ -22,7 +22,7 @@ class SearchValues : public ::testing::Test {
     write_atomically(options.program,
                      "#!/bin/sh\nfor word in \"$@\" threads=$OMP_NUM_THREADS; do echo \"$word\"; done > " +
                          (run_.folder() / "words").string() +
-                         "\nmkdir -p $4\nprintf 'epoch,AP,AP50\\n1,0.2,0.4\\n' > $4/metrics.csv\n");
+                         "\nmkdir -p \"$4\"\nprintf 'epoch,AP,AP50\\n1,0.2,0.4\\n' > \"$4/metrics.csv\"\n");
     fs::permissions(options.program, fs::perms::owner_all);
     const fs::path out = run_.folder() / "out";
     fs::remove_all(out);

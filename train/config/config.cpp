@@ -194,8 +194,8 @@ YamlDocument read_document(const fs::path& file, const DarknetImport* import, co
   }
   if (file.extension() == ".data" && fs::exists(file, failed)) {
     throw InputError("this is darknet's description of a data set, not a run", file.string(),
-                     "Name it with --data, and the model's .cfg in its place: brightnet train X.cfg --data " +
-                         shell_path(file));
+                     "Name it with --data, and the model's .cfg in its place (brightnet train X.cfg --data " +
+                         shell_path(file) + ")");
   }
   if (!import && !file.empty()) refuse_tao_specification(file);
   YamlDocument document = import ? YamlDocument::parse(import->recipe_yaml, file.string() + " (its recipe)")
@@ -204,13 +204,13 @@ YamlDocument read_document(const fs::path& file, const DarknetImport* import, co
   if (!file.empty() && describes_data(document.root())) {
     throw InputError(
         "this YAML describes a data set, not a run", file.string(),
-        "Name it with --data, and the model with --model: brightnet train --model yolov4-tiny --data " +
-            shell_path(file));
+        "Name it with --data, and the model with --model (brightnet train --model yolov4-tiny --data " +
+            shell_path(file) + ")");
   }
   if (!file.empty() && !import && child(document.root(), "layers").defined()) {
     throw InputError("this YAML describes a model, not a run", file.string(),
-                     "Name it with --model, and the data set with --data: brightnet train --model " +
-                         shell_path(file) + " --data DATA");
+                     "Name it with --model, and the data set with --data (brightnet train --model " +
+                         shell_path(file) + " --data DATA)");
   }
   take_data(overrides, document.root().node, config);
   for (const auto& assignment : overrides.assignments) document.set(assignment);
