@@ -148,7 +148,7 @@ TEST_F(DataOption, ValidationImagesAloneAreAllEvaluated) {
   write_atomically(run_.folder() / "only.yaml", std::string("model: model.yaml\ndata: {root: held}\n"));
   const std::string held = (run_.folder() / "held").string();
   expect_done(run({"eval", "only.yaml", "--weights", "weights.safetensors", "--size", "64", "--no-plots"}),
-              "--data " + held + ',' + held);
+              "name them twice as the data (--data): " + held + ',' + held);
   EXPECT_EQ(evaluated(held + ',' + held).first, 4);
   expect_refused(train({"--data", "val.yaml"}), "train");
 }
