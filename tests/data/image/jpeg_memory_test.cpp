@@ -10,7 +10,7 @@
 namespace brightnet::testing {
 namespace {
 
-#ifndef __SANITIZE_ADDRESS__  // which ends the process itself
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which end the process
 
 /// The process gets no more pages than it has.
 void take_address_space() {
