@@ -52,7 +52,8 @@ class Device {
   virtual void* native_stream() const { return nullptr; }
 
   // Memory.
-  /// Allocates memory that is at least 64-byte aligned. Throws a DeviceError when there is not enough.
+  /// Allocates memory that is at least 64-byte aligned. Throws an error when there is not enough: an InputError of the
+  /// machine's, a DeviceError of a GPU's.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory, size_t bytes) = 0;
   /// Bytes that allocate() can still give.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
+#include <new>
 #include <vector>
 
 // jpeglib.h needs size_t and FILE before it.
@@ -18,7 +19,7 @@ namespace {
 struct ErrorSink {
   jpeg_error_mgr base;  // first, so that libjpeg's pointer to it is a pointer to the sink
   std::jmp_buf back;
-  bool damaged = false;
+  bool damaged = false, out_of_memory = false;
   char message[JMSG_LENGTH_MAX] = "";
 };
 
@@ -28,6 +29,7 @@ ErrorSink& sink_of(j_common_ptr info) {
 
 void on_error(j_common_ptr info) {
   ErrorSink& sink = sink_of(info);
+  sink.out_of_memory = info->err->msg_code == JERR_OUT_OF_MEMORY;
   info->err->format_message(info, sink.message);
   std::longjmp(sink.back, 1);
 }
@@ -80,15 +82,35 @@ void skip(j_decompress_ptr info, long count) {
   source->bytes_in_buffer -= count;
 }
 
-void attach(jpeg_decompress_struct& info, MemorySource& source, std::span<const uint8_t> bytes) {
+/// A file that libjpeg reads. Lives outside the functions that call setjmp(), where longjmp would skip its destructor.
+struct JpegReading {
+  ErrorSink sink;
+  MemorySource source;
+  jpeg_decompress_struct info{};
+  std::span<const uint8_t> bytes;
+
+  explicit JpegReading(std::span<const uint8_t> file) : bytes(file) {
+    info.err = jpeg_std_error(&sink.base);
+    sink.base.error_exit = on_error;
+    sink.base.emit_message = on_message;
+  }
+  ~JpegReading() { jpeg_destroy_decompress(&info); }
+  JpegReading(const JpegReading&) = delete;
+  JpegReading& operator=(const JpegReading&) = delete;
+};
+
+// To be called after setjmp(): already what libjpeg works with takes memory, and its lack is an error as others are.
+void open(JpegReading& file) {
+  jpeg_create_decompress(&file.info);
+  MemorySource& source = file.source;
   source.base.init_source = [](j_decompress_ptr) {};
   source.base.term_source = [](j_decompress_ptr) {};
   source.base.fill_input_buffer = on_end_of_data;
   source.base.skip_input_data = skip;
   source.base.resync_to_restart = jpeg_resync_to_restart;
-  source.base.next_input_byte = bytes.data();
-  source.base.bytes_in_buffer = bytes.size();
-  info.src = &source.base;
+  source.base.next_input_byte = file.bytes.data();
+  source.base.bytes_in_buffer = file.bytes.size();
+  file.info.src = &source.base;
 }
 
 // Inverted CMYK stores the light that each ink transmits, so the colour is ink · black.
@@ -129,8 +151,10 @@ void store_cmyk(Decoding& to, int row) {
   if (to.channels == 1) to_grey(to.rgb.data(), static_cast<size_t>(to.image.cols), out);
 }
 
-bool decode_into(jpeg_decompress_struct& info, ErrorSink& sink, int denominator, Decoding& to) {
-  if (setjmp(sink.back)) return false;
+bool decode_into(JpegReading& file, int denominator, Decoding& to) {
+  if (setjmp(file.sink.back)) return false;
+  open(file);
+  jpeg_decompress_struct& info = file.info;
   jpeg_read_header(&info, TRUE);
   info.scale_num = 1;
   info.scale_denom = static_cast<unsigned>(denominator);
@@ -168,19 +192,11 @@ bool decode_into(jpeg_decompress_struct& info, ErrorSink& sink, int denominator,
   return true;
 }
 
-void open(jpeg_decompress_struct& info, ErrorSink& sink, MemorySource& source,
-          std::span<const uint8_t> bytes) {
-  info.err = jpeg_std_error(&sink.base);
-  sink.base.error_exit = on_error;
-  sink.base.emit_message = on_message;
-  jpeg_create_decompress(&info);
-  attach(info, source, bytes);
-}
-
-bool read_all(jpeg_decompress_struct& info, ErrorSink& sink) {
-  if (setjmp(sink.back)) return false;
-  jpeg_read_header(&info, TRUE);
-  return jpeg_read_coefficients(&info) != nullptr;
+bool read_all(JpegReading& file) {
+  if (setjmp(file.sink.back)) return false;
+  open(file);
+  jpeg_read_header(&file.info, TRUE);
+  return jpeg_read_coefficients(&file.info) != nullptr;
 }
 
 }  // namespace
@@ -200,35 +216,30 @@ int jpeg_reduction(cv::Size stored, cv::Size at_least) {
 }
 
 bool jpeg_is_whole(std::span<const uint8_t> bytes) {
-  ErrorSink sink;
-  MemorySource source;
-  jpeg_decompress_struct info{};
-  open(info, sink, source, bytes);
-  const bool read = read_all(info, sink);
-  jpeg_destroy_decompress(&info);
-  return read && !sink.damaged && !source.ran_out;
+  JpegReading file(bytes);
+  const bool read = read_all(file);
+  if (file.sink.out_of_memory) throw std::bad_alloc();
+  return read && !file.sink.damaged && !file.source.ran_out;
 }
 
 JpegResult decode_jpeg(std::span<const uint8_t> bytes, int denominator, cv::Rect window, int channels) {
   JpegResult result;
-  ErrorSink sink;
-  MemorySource source;
   Decoding to;
   to.window = window;
   to.channels = channels;
-  jpeg_decompress_struct info{};
-  open(info, sink, source, bytes);
-  const bool decoded = decode_into(info, sink, denominator, to);
-  const bool started = info.output_width > 0;
-  const bool scans_missing = decoded && source.ran_out && info.progressive_mode;
-  jpeg_destroy_decompress(&info);
+  JpegReading file(bytes);
+  const ErrorSink& sink = file.sink;
+  const bool decoded = decode_into(file, denominator, to);
+  if (sink.out_of_memory) throw std::bad_alloc();  // which says nothing about the file
+  const bool started = file.info.output_width > 0, ran_out = file.source.ran_out;
+  const bool scans_missing = decoded && ran_out && file.info.progressive_mode;
 
   if (decoded) result.image = window.empty() ? to.image : to.image(window - to.decoded.tl());
   if (decoded && !sink.damaged && !scans_missing) {
     result.state = JpegResult::State::whole;
     return result;
   }
-  const bool damaged = decoded || (started && source.ran_out);
+  const bool damaged = decoded || (started && ran_out);
   result.state = damaged ? JpegResult::State::damaged : JpegResult::State::unreadable;
   result.message = scans_missing && !sink.damaged ? "the file ends before its last scan" : sink.message;
   return result;

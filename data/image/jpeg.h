@@ -1,5 +1,6 @@
 // JPEG through libjpeg. OpenCV decodes a truncated or damaged JPEG to grey bars, prints a warning
-// and returns success; this reports it to the caller. It also avoids OpenCV's conversion to BGR and back.
+// and returns success; this reports it to the caller. It also avoids OpenCV's conversion to BGR and back. Where there is no
+// memory, which says nothing about the file, these throw std::bad_alloc.
 #pragma once
 
 #include <cstdint>

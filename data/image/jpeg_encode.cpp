@@ -2,9 +2,11 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 
 // jpeglib.h needs size_t and FILE before it.
+#include <jerror.h>
 #include <jpeglib.h>
 
 #include "core/error.h"
@@ -69,6 +71,7 @@ std::vector<uint8_t> encode_jpeg(const cv::Mat& rgb, int quality) {
   };
   const bool encoded = encode_into(info, problem, rgb, quality, bytes);
   jpeg_destroy_compress(&info);
+  if (!encoded && problem.base.msg_code == JERR_OUT_OF_MEMORY) throw std::bad_alloc();
   if (!encoded)
     throw InputError("this picture cannot be written as JPEG (" + std::string(problem.message) + ")", "",
                      "Write it as .png.");

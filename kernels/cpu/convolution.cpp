@@ -18,6 +18,7 @@
 #include "kernels/cpu/shared_convolution.h"
 #include "kernels/cpu/weight_layout.h"
 #include "kernels/cpu/winograd_convolution.h"
+#include "kernels/cpu/with_memory.h"
 
 namespace brightnet::cpu {
 namespace {
@@ -303,7 +304,7 @@ std::unique_ptr<Convolution> plan_bf16_convolution(const ConvolutionSpec& spec, 
 }
 
 std::unique_ptr<Convolution> CpuBackend::plan_convolution(const ConvolutionSpec& spec) {
-  return cpu::plan_convolution(spec);
+  return onednn::with_memory([&] { return cpu::plan_convolution(spec); });
 }
 
 }  // namespace brightnet::cpu

@@ -49,9 +49,12 @@ void* CpuBackend::allocate(size_t bytes) {
   const size_t free = free_bytes();
   void* memory = bytes > free ? nullptr : std::aligned_alloc(alignment, aligned(bytes, alignment));
   if (!memory) {
-    throw DeviceError("there is not enough memory: " + std::to_string(bytes >> 20) + " MiB are needed, and " +
-                          std::to_string(free >> 20) + " MiB are free",
-                      "", "Use a smaller batch, micro_batch or size, or a smaller network.");
+    constexpr size_t MiB = size_t{1} << 20;
+    const std::string needed = std::to_string(aligned(bytes, MiB) / MiB);
+    const std::string why = bytes > free ? std::to_string(free / MiB) + " MiB are free"
+                                         : "the process gets no more (`ulimit -a` shows its limits)";
+    throw InputError("there is not enough memory: " + needed + " MiB are needed, and " + why, "",
+                     "Use a smaller batch, micro_batch or size, or a smaller network.");
   }
   if (bytes >= huge_page) ::madvise(memory, bytes, MADV_HUGEPAGE);
   count_allocation(bytes);

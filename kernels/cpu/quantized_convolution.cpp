@@ -9,6 +9,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/grouped_weights.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/cpu/with_memory.h"
 
 namespace brightnet::cpu {
 namespace {
@@ -87,7 +88,8 @@ class QuantizedOneDnnConvolution : public Convolution {
     }
     const auto layout = spec_.groups > 1 ? memory::format_tag::goihw : memory::format_tag::oihw;
     memory plain({weight_dims_, memory::data_type::s8, layout}, engine(), rounded.data());
-    dnnl::reorder(plain, weights_).execute(stream(), plain, weights_);
+    const auto reorder = onednn::with_memory([&] { return dnnl::reorder(plain, weights_); });
+    reorder.execute(stream(), plain, weights_);
     stream().wait();
   }
 

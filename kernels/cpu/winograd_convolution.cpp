@@ -10,6 +10,7 @@
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/vector_types.h"
 #include "kernels/cpu/weight_layout.h"
+#include "kernels/cpu/with_memory.h"
 
 namespace brightnet::cpu {
 namespace {
@@ -94,11 +95,13 @@ class WinogradConvolution : public Convolution {
   }
 
   void prepare(const float* master) override {
-    memory plain({{spec_.output.c, spec_.input.c, 3, 3}, memory::data_type::f32, memory::format_tag::oihw},
-                 engine());
-    pack_weights(WeightLayout(plain.get_desc()), master, DType::f32, plain.get_data_handle());
-    dnnl::reorder(plain, weights_).execute(stream(), plain, weights_);
-    stream().wait();
+    onednn::with_memory([&] {
+      memory plain({{spec_.output.c, spec_.input.c, 3, 3}, memory::data_type::f32, memory::format_tag::oihw},
+                   engine());
+      pack_weights(WeightLayout(plain.get_desc()), master, DType::f32, plain.get_data_handle());
+      dnnl::reorder(plain, weights_).execute(stream(), plain, weights_);
+      stream().wait();
+    });
   }
 
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {

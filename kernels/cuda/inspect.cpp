@@ -152,10 +152,16 @@ Installation inspect(int gpu) {
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) installation.visible_devices = visible;
   installation.driver = inspect_driver();
   installation.runtime = inspect_runtime();
-  installation.cudnn = inspect_cudnn();
-  installation.nccl = inspect_nccl();
-  installation.nvjpeg = inspect_nvjpeg();
   if (installation.driver.problem.empty()) installation.gpus = inspect_gpus(installation.driver, gpu);
+  // Hundreds of MiB of addresses, in which cuDNN ends a process that has none left.
+  if (gpu == every_gpu || !installation.gpus.empty()) {
+    installation.cudnn = inspect_cudnn();
+    installation.nccl = inspect_nccl();
+    installation.nvjpeg = inspect_nvjpeg();
+  } else {
+    for (LibraryFacts* library : {&installation.cudnn, &installation.nccl, &installation.nvjpeg})
+      library->problem = "it was not looked for, as there is no GPU";
+  }
   return installation;
 }
 

@@ -39,7 +39,8 @@ struct Installation {
   bool gpu_files = false;                      ///< the kernel has a driver for an NVIDIA GPU
 };
 
-/// Inspects this machine, with the free memory of GPU `gpu` or of all. A query of free memory creates a
+/// Inspects this machine, with the free memory of GPU `gpu` or of all. Where there is no GPU, libraries are loaded only for
+/// `every_gpu`. A query of free memory creates a
 /// context, which takes some hundred MiB of it. Does not throw: problems are part of the result.
 constexpr int every_gpu = -1;
 Installation inspect(int gpu = every_gpu);

@@ -16,12 +16,32 @@ TEST(AllocatedMemory, WhichIsNotThereIsAnErrorWithBothFigures) {
   try {
     backend.allocate(size_t{5} << 20);
     ADD_FAILURE() << "5 MiB fit into 3";
-  } catch (const DeviceError& error) {
+  } catch (const InputError& error) {
     const std::string text = error.what();
     EXPECT_NE(text.find("5 MiB are needed, and 3 MiB are free"), std::string::npos) << text;
   }
   EXPECT_EQ(backend.allocated_bytes(), 0u);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which end the process
+/// Of a machine that has more than a process can get.
+struct HugeCpu : cpu::CpuBackend {
+  size_t free_bytes() const override { return size_t{1} << 62; }
+};
+
+TEST(AllocatedMemory, WhichTheProcessDoesNotGetIsNotSaidToBeFree) {
+  HugeCpu backend;
+  try {
+    backend.allocate(size_t{1} << 60);
+    ADD_FAILURE() << "an exbibyte was given";
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("the process gets no more"), std::string::npos) << text;
+    EXPECT_EQ(text.find("free"), std::string::npos) << text;
+  }
+}
+
+#endif
 
 TEST(AllocatedMemory, IsCountedNowAndAtMost) {
   cpu::CpuBackend backend;

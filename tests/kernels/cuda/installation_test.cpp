@@ -123,6 +123,15 @@ TEST(CudaInstallation, LookingAtThisMachineThrowsNothing) {
   for (int gpu = 0; gpu < static_cast<int>(machine.gpus.size()); ++gpu) (void)why_unusable(machine, gpu);
 }
 
+TEST(CudaInstallation, LoadsNoLibrariesForAGpuThatIsNotThere) {
+  const Installation machine = inspect(0);
+  if (!machine.built || !machine.gpus.empty()) GTEST_SKIP() << "there is a GPU, or no CUDA backend";
+  for (const LibraryFacts* library : {&machine.cudnn, &machine.nccl, &machine.nvjpeg}) {
+    EXPECT_EQ(library->found, "");
+    EXPECT_EQ(library->problem, "it was not looked for, as there is no GPU");
+  }
+}
+
 TEST(CudaInstallation, AskingForAGpuThatCannotBeUsedIsADeviceErrorWithItsReason) {
   const auto problem = why_unusable(inspect(0), 0);
   if (!problem) GTEST_SKIP() << "this machine has a usable GPU";
