@@ -125,6 +125,8 @@ cp "$good" bombs/images/train/
   printf 'II*\0' && bytes 8 4 && bytes 2 2 && bytes 256 2 && bytes 4 2 && bytes 1 4 && bytes 30000 4
   bytes 257 2 && bytes 4 2 && bytes 1 4 && bytes 30000 4 && bytes 0 4
 } >bombs/images/train/bomb.tif
+{ printf GIF89a && bytes 20001 2 && bytes 10000 2 && bytes 0 3; } >bomb.gif
+brightnet 2 "bomb.gif|200010000 pixels" detect --weights $best --source bomb.gif --no-save
 printf 'P6 30000 30000 255 ' >bombs/images/train/bomb.ppm
 truncate -s 5G bombs/images/train/large.ppm
 head -c 300 "$good" >"bombs/images/train/cut.${good##*.}"
