@@ -185,6 +185,8 @@ printf '[net]\nwidth=2147483647\nheight=32\nchannels=3\n[convolutional]\nfilters
 brightnet 2 "" import --cfg huge.cfg --out x.yaml
 printf '[net]\nwidth=32\nheight=32\n[route]\nlayers=-99999999999\n' >route.cfg
 brightnet 2 "" import --cfg route.cfg --out x.yaml
+repeated '#' 1048577 >long.cfg
+brightnet 2 "long.cfg|at most 1048576" import --cfg long.cfg --out x.yaml
 sed 's/filters: 8/filters: 2000000000/' net.yaml >wide.yaml
 brightnet 2 "" memory wide.yaml --batch 1 --size 32
 printf 'path: shapes\ntrain: images/train\nval: images/val\nnames: [%s x]\n' "$(seq -f 'class%.0f,' 9999 | tr '\n' ' ')" \
@@ -204,6 +206,8 @@ header='{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32"
 head -c 2000 $best >w6.safetensors
 printf 'PK\003\004' >w7.pt
 for file in w?.*; do detect 2 "$file" "$file"; done
+bytes 100000001 8 >long.safetensors && truncate -s 100000009 long.safetensors
+detect 2 "long.safetensors|at most 100000000 are read|!cut short" long.safetensors
 : >empty.weights
 brightnet 2 "" detect --weights empty.weights --cfg huge.cfg --source shapes/images/val --no-save
 # Every number finite, and about 8e37.
