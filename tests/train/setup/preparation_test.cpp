@@ -185,10 +185,11 @@ TEST(Preparation, PutsTheWeightsOfTheClassesIntoEveryHead) {
   for (const char* weights : {"auto", "[1, 2.5]"}) {
     run.write_config("head: {class_weights: " + std::string(weights) + "}\n");
     const Preparation prepared = brightnet::testing::prepared(request_of(run));
-    const std::vector<float>* chosen = value_of(prepared.config.head.class_weights);
+    const HeadClassWeights* chosen = value_of(prepared.config.head.class_weights);
     ASSERT_TRUE(chosen);
-    ASSERT_EQ(chosen->size(), 2u);
-    for (const YoloAttributes* yolo : yolo_heads(prepared.model)) EXPECT_EQ(yolo->class_weights, *chosen);
+    ASSERT_EQ(chosen->list.size(), 2u);
+    for (const YoloAttributes* yolo : yolo_heads(prepared.model))
+      EXPECT_EQ(yolo->class_weights, chosen->list);
     EXPECT_NE(prepared.model_yaml.find("class_weights"), std::string::npos) << "of the run's folder";
   }
 }
