@@ -290,6 +290,23 @@ TEST(Preparation, FreezesTheFirstConvolutionUnderNewPredictionLayers) {
   EXPECT_EQ(rates({"circle", "square"}, ""), Rates(1, 1)) << "the prediction layers are pretrained, too";
 }
 
+TEST(Preparation, WarnsOfWhatIsAskedOfPretrainedLayersWithoutWeights) {
+  SmallRun run;
+  const auto said_with = [&](const std::string& more) {
+    run.write_config("train: {precision: fp32, size: 64, epochs: 1" + more + "}\n");
+    return said_about(run);
+  };
+  const std::string frozen = said_with(", freeze: [conv1]"), slow = said_with(", pretrained_rate: 0.5"),
+                    neither = said_with("");
+  EXPECT_NE(frozen.find("train.freeze keeps layers that were never trained"), std::string::npos) << frozen;
+  EXPECT_EQ(frozen.find("train.pretrained_"), std::string::npos) << frozen;
+  EXPECT_NE(slow.find("train.pretrained_rate applies to layers loaded with --weights"), std::string::npos)
+      << slow;
+  EXPECT_EQ(slow.find("train.freeze"), std::string::npos) << slow;
+  EXPECT_EQ(slow.find("train.pretrained_warmup"), std::string::npos) << slow;
+  EXPECT_EQ(neither.find("layers loaded with --weights"), std::string::npos) << neither;
+}
+
 TEST(Preparation, RefusesFreshLayersThatTheModelDoesNotHave) {
   const SmallRun run;
   RunRequest request = request_of(run);
