@@ -96,7 +96,8 @@ for file in pipe.weights pipe.safetensors /dev/zero; do
   brightnet 2 "pipe or a device" detect --weights "$file" --source shapes/images/val
 done
 for file in pipe.txt pipe.csv pipe.json; do brightnet 2 "" data check --data "$file"; done
-brightnet 2 "cannot be read" export --describe pipe.onnx
+brightnet 2 "pipe or a device" export --describe pipe.onnx
+brightnet 2 "pipe or a device" detect --weights pipe.onnx --source shapes/images/val
 brightnet 2 "none of the images could be read|no permission, or not a file" detect --weights $best --source pipe.png --no-save
 cp -r shapes pipes
 label=$(find pipes/labels/train -name '*.txt' | sort | head -1)
