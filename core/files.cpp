@@ -241,16 +241,29 @@ void create_folders(const fs::path& folder, std::error_code& error) {
   for (size_t i = missing.size(); !error && i-- > 0;) flush_folder(missing[i].parent_path());
 }
 
-std::string read_file(const fs::path& file, uint64_t most) {
-  // O_NONBLOCK: nobody may write into a pipe; with a regular file it changes nothing.
-  const Descriptor in{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
-  struct stat about {};
-  if (in.number < 0 || ::fstat(in.number, &about) != 0) cannot_read(file, errno);
+namespace {
+
+void refuse_irregular(const fs::path& file, const struct stat& about) {
   if (S_ISDIR(about.st_mode)) throw InputError("this is a folder, and a file was expected", file.string());
   if (!S_ISREG(about.st_mode)) {
     throw InputError("this is a pipe or a device, and only regular files are read", file.string(),
                      "Write what it gives into a file, and name that.");
   }
+}
+
+}  // namespace
+
+void refuse_irregular(const fs::path& file) {
+  struct stat about {};
+  if (::stat(file.c_str(), &about) == 0) refuse_irregular(file, about);
+}
+
+std::string read_file(const fs::path& file, uint64_t most) {
+  // O_NONBLOCK: nobody may write into a pipe; with a regular file it changes nothing.
+  const Descriptor in{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+  struct stat about {};
+  if (in.number < 0 || ::fstat(in.number, &about) != 0) cannot_read(file, errno);
+  refuse_irregular(file, about);
   // One byte more than there should be, to see the end. Files of /proc say that they have none.
   std::string text;
   uint64_t wanted = static_cast<uint64_t>(about.st_size) + 1, have = 0;

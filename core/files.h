@@ -80,6 +80,9 @@ constexpr uint64_t most_list_bytes = uint64_t{16} << 30;
 /// file: a pipe would be waited for, and a device such as /dev/zero has no end.
 std::string read_file(const std::filesystem::path& file, uint64_t most = most_text_bytes);
 
+/// Throws what read_file() throws for a folder, a pipe and a device; not for what is no file at all.
+void refuse_irregular(const std::filesystem::path& file);
+
 /// A stream of a regular file's bytes; of anything else, one that has failed.
 std::ifstream open_regular(const std::filesystem::path& file);
 

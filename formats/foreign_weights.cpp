@@ -83,10 +83,7 @@ void refuse_foreign_weights(const fs::path& file) {
     throw InputError("this is a folder, and not that of a run with weights", file.string(),
                      "Give a .safetensors, a run's folder, or darknet's .weights.");
   }
-  if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored)) {
-    throw InputError("this is a pipe or a device, and only regular files are read", file.string(),
-                     "Write what it gives into a file, and name that.");
-  }
+  refuse_irregular(file);
   if (!fs::exists(file, ignored) || begins_as_safetensors(file)) return;
   const auto kind_of = [](const std::string& name) {
     return std::find_if(kinds().begin(), kinds().end(), [&](const Kind& kind) {

@@ -149,9 +149,14 @@ SafetensorsReader::SafetensorsReader(const std::filesystem::path& file) : file_(
   if (file_bytes < sizeof length || !in_.read(reinterpret_cast<char*>(&length), sizeof length)) {
     broken(file, "it has " + std::to_string(file_bytes) + " bytes, and the header's length alone takes 8");
   }
-  if (length > max_header_bytes || length > file_bytes - sizeof length) {
+  if (length > file_bytes - sizeof length) {
     broken(file, "its first 8 bytes announce a header of " + std::to_string(length) +
                      " bytes, and the file has " + std::to_string(file_bytes));
+  }
+  if (length > max_header_bytes) {
+    throw InputError("its header has " + std::to_string(length) + " bytes, and at most " +
+                         std::to_string(max_header_bytes) + " are read",
+                     file.string(), "Save the tensors with shorter metadata.");
   }
   std::string text(length, '\0');
   if (!in_.read(text.data(), static_cast<std::streamsize>(length))) broken(file, "its header is cut short");

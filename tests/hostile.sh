@@ -96,7 +96,8 @@ for file in pipe.weights pipe.safetensors /dev/zero; do
   brightnet 2 "pipe or a device" detect --weights "$file" --source shapes/images/val
 done
 for file in pipe.txt pipe.csv pipe.json; do brightnet 2 "" data check --data "$file"; done
-brightnet 2 "cannot be read" export --describe pipe.onnx
+brightnet 2 "pipe or a device" export --describe pipe.onnx
+brightnet 2 "pipe or a device" detect --weights pipe.onnx --source shapes/images/val
 brightnet 2 "none of the images could be read|no permission, or not a file" detect --weights $best --source pipe.png --no-save
 cp -r shapes pipes
 label=$(find pipes/labels/train -name '*.txt' | sort | head -1)
@@ -125,6 +126,8 @@ cp "$good" bombs/images/train/
   printf 'II*\0' && bytes 8 4 && bytes 2 2 && bytes 256 2 && bytes 4 2 && bytes 1 4 && bytes 30000 4
   bytes 257 2 && bytes 4 2 && bytes 1 4 && bytes 30000 4 && bytes 0 4
 } >bombs/images/train/bomb.tif
+{ printf GIF89a && bytes 20001 2 && bytes 10000 2 && bytes 0 3; } >bomb.gif
+brightnet 2 "bomb.gif|200010000 pixels" detect --weights $best --source bomb.gif --no-save
 printf 'P6 30000 30000 255 ' >bombs/images/train/bomb.ppm
 truncate -s 5G bombs/images/train/large.ppm
 head -c 300 "$good" >"bombs/images/train/cut.${good##*.}"
@@ -183,6 +186,8 @@ printf '[net]\nwidth=2147483647\nheight=32\nchannels=3\n[convolutional]\nfilters
 brightnet 2 "" import --cfg huge.cfg --out x.yaml
 printf '[net]\nwidth=32\nheight=32\n[route]\nlayers=-99999999999\n' >route.cfg
 brightnet 2 "" import --cfg route.cfg --out x.yaml
+repeated '#' 1048577 >long.cfg
+brightnet 2 "long.cfg|at most 1048576" import --cfg long.cfg --out x.yaml
 sed 's/filters: 8/filters: 2000000000/' net.yaml >wide.yaml
 brightnet 2 "" memory wide.yaml --batch 1 --size 32
 printf 'path: shapes\ntrain: images/train\nval: images/val\nnames: [%s x]\n' "$(seq -f 'class%.0f,' 9999 | tr '\n' ' ')" \
@@ -202,6 +207,8 @@ header='{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32"
 head -c 2000 $best >w6.safetensors
 printf 'PK\003\004' >w7.pt
 for file in w?.*; do detect 2 "$file" "$file"; done
+bytes 100000001 8 >long.safetensors && truncate -s 100000009 long.safetensors
+detect 2 "long.safetensors|at most 100000000 are read|!cut short" long.safetensors
 : >empty.weights
 brightnet 2 "" detect --weights empty.weights --cfg huge.cfg --source shapes/images/val --no-save
 # Every number finite, and about 8e37.

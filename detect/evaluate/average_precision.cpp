@@ -160,16 +160,11 @@ ScoreCurves over_scores(std::span<const MatchRecord> sorted, int64_t truths) {
   return curves;
 }
 
-namespace {
-
-/// The greatest multiple of 0.001 that is no greater than the score.
 float threshold_of(float score) {
   const double below = std::floor(score * 1000.0);
   const auto next = static_cast<float>((below + 1) / 1000);  // 0.35f is a little less than 0.35
   return next <= score ? next : static_cast<float>(below / 1000);
 }
-
-}  // namespace
 
 OperatingPoint best_mean_f1(std::span<const SortedClass> classes) {
   struct Detected {

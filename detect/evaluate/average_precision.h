@@ -35,6 +35,10 @@ struct OperatingPoint {
 /// The point with the highest F1 = 2PR/(P+R); all zero without ground truth or true positives.
 OperatingPoint best_f1(std::span<const MatchRecord> sorted, int64_t truths);
 
+/// The greatest multiple of 0.001 that is no greater than the score, as the float that its three digits are read as: a
+/// detection of this very score reaches it.
+float threshold_of(float score);
+
 /// Precision and recall at IoU 0.5 over the score threshold: 0, 0.005, …, 1. The precision without any
 /// detection above the threshold is 0, as in best_mean_f1().
 struct ScoreCurves {

@@ -130,6 +130,9 @@ class FileSource : public Source {
       }
       try {
         open(file);
+      } catch (const ImageError& e) {
+        frame.failure = e.detail();
+        return true;
       } catch (const InputError&) {
         frame.failure = "this video cannot be opened";
         return true;

@@ -25,7 +25,8 @@ class Source : public FrameSource {
 struct SourceOptions {
   int64_t frames = 0;  ///< most frames taken of each video, camera or stream; 0: all
   int every = 1;       ///< step between frames taken of a video, camera or stream; the first is taken
-  uint64_t max_pixels = usual_max_pixels;  ///< pixels of an image file above which it is not decoded
+  uint64_t max_pixels =
+      usual_max_pixels;  ///< pixels of an image file, GIFs too, above which it is not decoded
 };
 
 /// Opens what `text` means, tried in this order: a file or folder of that name (a folder's images and videos

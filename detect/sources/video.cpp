@@ -10,6 +10,8 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "data/image/codecs.h"
+#include "data/image/read_image.h"
+#include "data/image/stored_file.h"
 
 namespace brightnet {
 namespace {
@@ -38,6 +40,8 @@ class NoAddressInLogs {
   static inline int count_ = 0;
   static inline cv::utils::logging::LogLevel before_ = silent;
 };
+
+constexpr uint64_t header_bytes = 4 << 10;  // of a GIF's 13 bytes, and most JPEG's that a .mjpeg begins with
 
 /// Nothing where it does not open.
 template <typename What>
@@ -87,6 +91,8 @@ VideoCapture VideoCapture::of_file(const fs::path& file, const SourceOptions& op
   // OpenCV takes what is no file for a pipeline of GStreamer's, which may write files, and a list may name anything.
   std::error_code failed;
   const bool is_file = fs::is_regular_file(file, failed);
+  // A GIF is an image as well: a few bytes of it may announce more pixels than there is memory for.
+  if (is_file) check_pixels(file, read_stored(file, 0, header_bytes), options.max_pixels);
   std::unique_ptr<cv::VideoCapture> capture = is_file ? opened(fs::absolute(file).string()) : nullptr;
   if (!capture) {
     throw InputError(

@@ -16,7 +16,8 @@ std::string without_credentials(const std::string& address);
 
 class VideoCapture {
  public:
-  /// Opens a video file, or the address of a stream. Throws InputError when it cannot be opened.
+  /// Opens a video file, or the address of a stream. Throws InputError when it cannot be opened, and
+  /// ImageError for a file that begins as an image, such as a GIF, of more than max_pixels.
   static VideoCapture of_file(const std::filesystem::path& file, const SourceOptions& options);
   static VideoCapture of_address(const std::string& address, const SourceOptions& options);
   /// Opens a camera. Throws InputError when there is no such camera, or it cannot be used.

@@ -144,9 +144,14 @@ std::vector<CfgSetting> CfgSection::not_understood() const {
   return rest;
 }
 
+void refuse_long_darknet_cfg(uint64_t bytes, const std::string& file) {
+  throw InputError("this has " + std::to_string(bytes) + " bytes, and a darknet configuration at most " +
+                       std::to_string(longest_darknet_cfg),
+                   file, "Is it another kind of file? Comments can be left out.");
+}
+
 DarknetCfg parse_darknet_cfg(std::string_view text, const std::string& file) {
-  if (text.size() > longest_darknet_cfg)
-    throw InputError("this is too long to be a darknet configuration", file);
+  if (text.size() > longest_darknet_cfg) refuse_long_darknet_cfg(text.size(), file);
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   std::vector<CfgSection> sections;
   for (int number = 1; !text.empty(); ++number) {

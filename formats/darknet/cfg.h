@@ -74,6 +74,7 @@ struct DarknetCfg {
 
 /// Bytes that a .cfg may have; darknet's own have at most 40 thousand.
 constexpr size_t longest_darknet_cfg = 1 << 20;
+[[noreturn]] void refuse_long_darknet_cfg(uint64_t bytes, const std::string& file);
 
 /// Reads the text of a .cfg, which messages call `file`. Blank lines and comments (#, ;), also after a value,
 /// are skipped. Throws InputError with file and line for a line that is not a setting, settings before the

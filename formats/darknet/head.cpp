@@ -122,7 +122,8 @@ void read_class_counts(const CfgSection& section, YoloAttributes& yolo, int clas
   const double limit = yolo.head.max_delta > 0 ? yolo.head.max_delta : 1e6;
   for (const double count : counts)
     yolo.class_weights.push_back(static_cast<float>(factor * std::min(most / count, limit)));
-  notes.push_back({section.where("counters_per_class"),
+  yolo.class_weights_where = section.where("counters_per_class");
+  notes.push_back({yolo.class_weights_where,
                    "counters_per_class weights the class loss of an object, which is what rare classes lack; "
                    "darknet weights its box and objectness as well"});
 }

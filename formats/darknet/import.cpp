@@ -151,8 +151,8 @@ DarknetImport import_darknet_text(std::string_view text, const std::string& file
 DarknetImport import_darknet(const std::filesystem::path& file, const std::string& model_path) {
   std::error_code failed;
   // Checked before reading: a file of megabytes is something else.
-  if (std::filesystem::file_size(file, failed) > longest_darknet_cfg && !failed)
-    throw InputError("this is too long to be a darknet configuration", file.string());
+  const uint64_t bytes = std::filesystem::file_size(file, failed);
+  if (!failed && bytes > longest_darknet_cfg) refuse_long_darknet_cfg(bytes, file.string());
   return import_darknet_text(read_file(file), file.string(), model_path);
 }
 

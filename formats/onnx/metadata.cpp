@@ -290,6 +290,7 @@ OnnxMetadata parse_onnx_metadata(std::string_view content, const std::string& na
 }
 
 OnnxMetadata read_onnx_metadata(const std::filesystem::path& file) {
+  refuse_irregular(file);
   std::error_code error;
   const uint64_t bytes = std::filesystem::file_size(file, error);
   std::ifstream in = open_regular(file);

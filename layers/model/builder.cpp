@@ -98,7 +98,8 @@ void ModelBuilder::complete(YoloAttributes& yolo, LayerDescription& layer) {
   if (!yolo.class_weights.empty() && std::ssize(yolo.class_weights) != model_.classes) {
     throw InputError("class_weights lists " + std::to_string(yolo.class_weights.size()) + " numbers for " +
                          std::to_string(model_.classes) + " classes",
-                     layer.where);
+                     yolo.class_weights_where,
+                     "List as many, or write auto (more for rare classes) or off (1 for all).");
   }
   const int needed = checked_channels(layer, int64_t{yolo.head.mask_count} * (5 + int64_t{model_.classes}));
   LayerDescription& source = model_.layers[layer.inputs[0]];

@@ -33,8 +33,8 @@ YAML::Node anchors_node(const HeadAnchors& anchors) {
   return list;
 }
 
-YAML::Node class_weights_node(const std::vector<float>& weights) {
-  return weights.empty() ? YAML::Node("off") : number_list(weights);
+YAML::Node class_weights_node(const HeadClassWeights& weights) {
+  return weights.list.empty() ? YAML::Node("off") : number_list(weights.list);
 }
 
 LeavableKey<HeadAnchors> read_anchors(const YamlValue& value) {
@@ -68,14 +68,14 @@ LeavableKey<AssignmentKind> read_assignment(const YamlValue& value) {
                    value.where(), nearest.empty() ? "" : "Did you mean '" + nearest + "'?");
 }
 
-LeavableKey<std::vector<float>> read_class_weights(const YamlValue& value) {
+LeavableKey<HeadClassWeights> read_class_weights(const YamlValue& value) {
   if (left_to(value) == LeftTo::training) return LeftTo::training;
-  if (value.node.IsScalar() && value.node.Scalar() == "off") return std::vector<float>();
+  if (value.node.IsScalar() && value.node.Scalar() == "off") return HeadClassWeights{};
   auto weights = yaml_as<std::vector<float>>(value, "class_weights", "a list of numbers, off or auto");
   const auto is_factor = [](float weight) { return weight >= 0 && std::isfinite(weight); };
   if (!std::ranges::all_of(weights, is_factor))
     throw InputError("'class_weights' must be numbers of at least 0", value.where());
-  return weights;
+  return HeadClassWeights{std::move(weights), value.where()};
 }
 
 /// Calls visit(key, value of the head) for all keys that are never left to anybody.
@@ -154,7 +154,7 @@ HeadOptions head_options(const YoloAttributes& yolo) {
   const YoloHead& head = yolo.head;
   options.anchors = HeadAnchors{{head.anchors, head.anchors + head.anchor_count}, yolo.anchors_where};
   options.assignment = head.assignment;
-  options.class_weights = yolo.class_weights;
+  options.class_weights = HeadClassWeights{yolo.class_weights, yolo.class_weights_where};
   if (yolo.automatic_class_weights) options.class_weights = LeftTo::training;
   for_each_value(options, yolo, [](auto& key, const auto& value) { key = value; });
   return options;
@@ -168,9 +168,10 @@ void apply(const HeadOptions& options, YoloAttributes& yolo) {
   }
   if (const AssignmentKind* assignment = value_of(options.assignment)) yolo.head.assignment = *assignment;
   if (options.class_weights) {
-    const std::vector<float>* weights = value_of(options.class_weights);
+    const HeadClassWeights* weights = value_of(options.class_weights);
     yolo.automatic_class_weights = !weights;
-    yolo.class_weights = weights ? *weights : std::vector<float>();
+    yolo.class_weights = weights ? weights->list : std::vector<float>();
+    yolo.class_weights_where = weights ? weights->where : "";
   }
   for_each_value(options, yolo, [](const auto& key, auto& value) {
     if (key) value = *key;

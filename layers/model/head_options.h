@@ -46,6 +46,12 @@ struct HeadAnchors {
   bool operator==(const HeadAnchors& other) const;
 };
 
+struct HeadClassWeights {
+  std::vector<float> list;  ///< empty: all 1
+  std::string where;        ///< file and line, for messages
+  bool operator==(const HeadClassWeights& other) const { return list == other.list; }
+};
+
 struct HeadOptions {
   LeavableKey<HeadAnchors> anchors;
   std::optional<float> scale_xy;
@@ -58,7 +64,7 @@ struct HeadOptions {
   std::optional<float> label_smoothing, focal_gamma;
   std::optional<bool> objectness_smooth;
   std::optional<float> objectness_gamma, max_delta;
-  LeavableKey<std::vector<float>> class_weights;  ///< never left to the model; empty: all 1
+  LeavableKey<HeadClassWeights> class_weights;  ///< never left to the model
   std::optional<NmsKind> nms;
   std::optional<float> nms_beta;
 

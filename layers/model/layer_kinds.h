@@ -343,6 +343,7 @@ struct YoloAttributes {
   YoloHead head;
   std::string anchors_where;             ///< file and line of the anchors, for messages
   std::vector<float> class_weights;      ///< empty: all 1
+  std::string class_weights_where;       ///< file and line of these, for messages
   bool automatic_class_weights = false;  ///< `auto`: training sets class_weights
   NmsKind nms = NmsKind::greedy;         ///< kind of NMS, unless the user chooses another
   float nms_beta = 0.6f;

@@ -322,9 +322,11 @@ TEST(Files, PipesAndDevicesAreRefusedAtOnce) {
   for (const fs::path& file : {folder / "pipe", fs::path("/dev/zero"), fs::path("/dev/null")}) {
     EXPECT_NE(refusal(file).find("pipe or a device"), std::string::npos) << refusal(file);
     EXPECT_FALSE(open_regular(file));
+    EXPECT_THROW(refuse_irregular(file), InputError);
   }
   EXPECT_NE(refusal(folder).find("folder"), std::string::npos);
   EXPECT_NE(refusal(folder / "gone").find("No such file"), std::string::npos);
+  EXPECT_NO_THROW(refuse_irregular(folder / "gone"));
 }
 
 TEST(Files, AFileIsReadUpToTheLimitAndRefusedBeyond) {

@@ -145,6 +145,20 @@ TEST(Safetensors, RefusesAFileThatIsCutShortAnywhere) {
   EXPECT_EQ(failure(whole), "");
 }
 
+TEST(Safetensors, RefusesAWholeFileWithALongHeaderByTheLimit) {
+  const auto refusal_of = [](size_t header) {  // of a file that has a hole in the place of its header
+    const fs::path file = write_raw("long.safetensors", "", 0, static_cast<int64_t>(header));
+    fs::resize_file(file, 8 + header);
+    return failure(file);
+  };
+  const std::string long_header = refusal_of(100'000'001), zeros = refusal_of(100'000'000);
+  EXPECT_NE(long_header.find("its header has 100000001 bytes, and at most 100000000 are read"),
+            std::string::npos)
+      << long_header;
+  EXPECT_EQ(long_header.find("cut short"), std::string::npos) << long_header;
+  EXPECT_NE(zeros.find("its header is not JSON"), std::string::npos) << zeros;
+}
+
 struct BrokenHeader {
   const char* name;
   const char* header;

@@ -13,8 +13,8 @@ constexpr double default_drops[] = {0.8, 0.9};
 }  // namespace
 
 void ScheduleOptions::fields(Fields& f) {
-  f("kind", kind, "decay of the rate after the warm-up");
-  f("unit", unit, "of warmup and steps");
+  f("kind", kind, "decay of the rate after the warm-up: cosine, steps, linear or constant");
+  f("unit", unit, "of warmup and steps: epochs or iterations");
   f("warmup", warmup, "length of the warm-up; at most a tenth of a run that train.minutes shortens")
       .at_least(0);
   f("power", power, "exponent of the warm-up").at_least(0);

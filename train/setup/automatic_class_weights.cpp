@@ -57,12 +57,12 @@ std::optional<Choice> choose_class_weights(RunConfig& config, const Dataset& tra
     }
   }
   // Three digits, so that the configuration reads back as the same numbers.
-  std::vector<float> weights;
+  HeadClassWeights weights;
   for (const float factor : balanced_class_weights(objects))
-    weights.push_back(static_cast<float>(*parse_number(fmt::format("{:.3g}", factor))));
+    weights.list.push_back(static_cast<float>(*parse_number(fmt::format("{:.3g}", factor))));
   config.head.class_weights = weights;
   const auto [fewest, most] = std::minmax_element(objects.begin(), objects.end());
-  return Choice{"head.class_weights", fmt::format("[{:g}]", fmt::join(weights, ", ")),
+  return Choice{"head.class_weights", fmt::format("[{:g}]", fmt::join(weights.list, ", ")),
                 fmt::format("rare classes count more: a class has from {} to {} objects", *fewest, *most)};
 }
 

@@ -51,6 +51,20 @@ struct StartingParameters {
   std::vector<PretrainedPrediction> of_other_classes;  ///< prediction layers whose boxes are kept
 };
 
+/// What is asked of pretrained layers in a run from scratch.
+void warn_of_keys_without_weights(const TrainOptions& train) {
+  const auto warn = [](const char* key) {
+    log::warn("{} applies to layers loaded with --weights, which is not given: it has no effect.", key);
+  };
+  if (train.pretrained_rate != 1) warn("train.pretrained_rate");
+  if (train.pretrained_warmup > 0) warn("train.pretrained_warmup");
+  if (!train.freeze.value_or({}).empty()) {
+    log::warn(
+        "train.freeze keeps layers that were never trained, since --weights is not given: they stay as random as they "
+        "begin.");
+  }
+}
+
 /// Initial parameters, overwritten by train.weights, whose missing layers train.fresh lists then.
 StartingParameters starting_parameters(RunConfig& config, const Model& model,
                                        const std::vector<std::string>& classes, const Backend& backend,
@@ -61,11 +75,8 @@ StartingParameters starting_parameters(RunConfig& config, const Model& model,
   if (resuming) return start;
   if (!config.train.weights.empty()) {
     start.of_other_classes = read_pretrained(config.train, model, classes, layout, start.values);
-  } else if (config.train.pretrained_rate != 1 || config.train.pretrained_warmup > 0 ||
-             !config.train.freeze.value_or({}).empty()) {
-    log::warn(
-        "train.freeze, train.pretrained_rate and train.pretrained_warmup apply to layers loaded with --weights, which "
-        "is not given.");
+  } else {
+    warn_of_keys_without_weights(config.train);
   }
   return start;
 }

@@ -17,8 +17,8 @@ namespace {
 int known_classes(const RunConfig& config) {
   if (config.data.single_class) return 1;
   if (const auto classes = brightnet::known_classes(config.data)) return static_cast<int>(classes->size());
-  const std::vector<float>* weights = value_of(config.head.class_weights);
-  return weights ? static_cast<int>(weights->size()) : 0;
+  const HeadClassWeights* weights = value_of(config.head.class_weights);
+  return weights ? static_cast<int>(weights->list.size()) : 0;
 }
 
 bool has_data(const RunConfig& config) {

@@ -1,6 +1,5 @@
 #include "train/setup/training_run.h"
 
-#include <cmath>
 #include <sstream>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "core/printable.h"
 #include "core/text.h"
 #include "core/threads.h"
+#include "detect/evaluate/average_precision.h"
 #include "detect/evaluate/metrics_table.h"
 #include "train/distributed/agreement.h"
 #include "train/distributed/nccl.h"
@@ -110,7 +110,7 @@ void say_where(const RunConfig& config, const RunFolder& folder, const Trainer& 
   if (const WeightsToUse weights = weights_to_use(folder, trainer); written(weights.file)) {
     const auto& tiles = config.data.tiles;  // as the threshold was measured
     // Not rounded up: detections at the very confidence count.
-    const double confidence = std::floor(1000 * weights.confidence) / 1000;
+    const float confidence = threshold_of(static_cast<float>(weights.confidence));
     log::result("Detect {} in your own images: brightnet detect --weights {} --source FOLDER{}{}{}",
                 dataset.classes.size() == 1 ? dataset.classes[0] : "objects", shell_path(weights.file),
                 weights.confidence >= 0 ? fmt::format(" --conf {:.3f}", confidence) : "",

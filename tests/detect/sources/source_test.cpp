@@ -41,9 +41,9 @@ class Sources : public ::testing::Test {
   std::vector<std::string> names(const std::string& text, const SourceOptions& options = {}) const {
     return names(*open_source((folder_ / text).string(), options));
   }
-  static std::string refusal(const std::string& text) {
+  static std::string refusal(const std::string& text, const SourceOptions& options = {}) {
     try {
-      open_source(text);
+      open_source(text, options);
     } catch (const InputError& e) {
       return e.what();
     }
@@ -64,6 +64,23 @@ TEST_F(Sources, AnImageOfMorePixelsThanTheLimitIsAFrameWithAFailure) {
     EXPECT_EQ(frame.image.empty(), limit == 63);
     EXPECT_EQ(frame.failure, limit == 63 ? "it has 64 pixels, and at most 63 are decoded" : "");
   }
+}
+
+/// A GIF is opened as a video.
+TEST_F(Sources, AGifOfMorePixelsThanTheLimitIsRefusedAloneAndSkippedAmongOthers) {
+  std::ofstream(folder_ / "a.gif", std::ios::binary)
+      << "GIF89a" << '\x64' << '\0' << '\x0a' << '\0' << std::string(3, '\0');
+  image("z.png");
+  EXPECT_NE(refusal((folder_ / "a.gif").string(), {.max_pixels = 999})
+                .find("it has 1000 pixels, and at most 999 are decoded"),
+            std::string::npos);
+  EXPECT_EQ(refusal((folder_ / "a.gif").string(), {.max_pixels = 1000}).find("pixels"), std::string::npos);
+  const auto source = open_source(folder_.string(), {.max_pixels = 999});
+  Frame frame;
+  ASSERT_TRUE(source->next(frame));
+  EXPECT_EQ(frame.failure, "it has 1000 pixels, and at most 999 are decoded");
+  ASSERT_TRUE(source->next(frame));
+  EXPECT_EQ(frame.failure, "");
 }
 
 TEST_F(Sources, AFolderIsItsImagesAndVideosByName) {

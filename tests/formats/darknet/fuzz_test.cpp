@@ -1,6 +1,8 @@
 // Broken configurations, the same ones every time: five thousand in the quick suite, a hundred thousand in
 // the slow one. Each is imported or refused with an InputError; nothing else may happen, and what comes out
 // is in proportion to what went in.
+#include <fstream>
+
 #include <gtest/gtest.h>
 
 #include "core/files.h"
@@ -135,6 +137,24 @@ TEST(DarknetFuzz, WhatClaimsTooMuchIsRefused) {
   for (int i = 0; i < 5000; ++i) many += "[route]\nlayers=-1,-1\ngroups=2\n";
   for (const std::string& text : {doubling, wide, large, many, strided}) EXPECT_FALSE(try_import(text));
   EXPECT_FALSE(try_import(std::string(longest_darknet_cfg + 1, '\n')));
+}
+
+TEST(DarknetFuzz, AFileThatIsTooLongIsRefusedWithTheLimit) {
+  const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "too_long.cfg";
+  const auto refusal_of = [&](size_t bytes) -> std::string {
+    std::ofstream(file) << std::string(bytes, '\n');
+    try {
+      import_darknet(file, "");
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const std::string too_long = refusal_of(longest_darknet_cfg + 1), empty = refusal_of(longest_darknet_cfg);
+  EXPECT_NE(too_long.find("1048577 bytes, and a darknet configuration at most 1048576"), std::string::npos)
+      << too_long;
+  EXPECT_NE(empty, "");
+  EXPECT_EQ(empty.find("at most"), std::string::npos) << empty;
 }
 
 }  // namespace

@@ -86,6 +86,12 @@ TEST(OnnxMetadata, AreReadFromAFileWithoutItsGraph) {
   EXPECT_EQ(read_onnx_metadata(file), metadata);
   EXPECT_THROW(read_onnx_metadata(file.string() + ".missing"), InputError);
   EXPECT_THROW(read_onnx_metadata(::testing::TempDir()), InputError);
+  try {
+    read_onnx_metadata("/dev/zero");
+    FAIL();
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("this is a pipe or a device"), std::string::npos) << e.what();
+  }
 }
 
 TEST(OnnxMetadata, OfACutFileAreRefusedAtEveryLength) {

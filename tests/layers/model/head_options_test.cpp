@@ -23,7 +23,7 @@ TEST(HeadOptions, KnowNotGivenFromAutoFromModelFromAValue) {
   EXPECT_EQ(value_of(given.anchors)->list[1].h, 4);
   EXPECT_EQ(value_of(given.anchors)->where, "run.yaml:1");
   ASSERT_TRUE(value_of(given.class_weights));
-  EXPECT_TRUE(value_of(given.class_weights)->empty());
+  EXPECT_TRUE(value_of(given.class_weights)->list.empty());
   EXPECT_THROW(read("box_weight: auto"), InputError);
   EXPECT_THROW(read("class_weights: model"), InputError);
   EXPECT_THROW(read("class_weights: [1, -0.5]"), InputError);

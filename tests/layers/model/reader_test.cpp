@@ -229,6 +229,18 @@ TEST(Model, ARunThatLeavesAKeyToTheModelOrToTrainingLosesNothingOfIt) {
   }
 }
 
+TEST(Model, ClassWeightsThatDoNotFitAreRefusedWhereTheyStand) {
+  const YamlDocument file = YamlDocument::load(testing::source_dir() / "configs/models/yolov4-tiny.yaml");
+  try {
+    parse_model(file, 3, head_of_run("box_weight: 3\nclass_weights: [1, 2]"));
+    FAIL();
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("run.yaml:2: class_weights lists 2 numbers for 3 classes"),
+              std::string::npos)
+        << e.what();
+  }
+}
+
 TEST(Model, ClassWeightsMayBeSwitchedOff) {
   const YamlDocument file = YamlDocument::load(testing::source_dir() / "configs/models/yolov4-tiny.yaml");
   const auto weights = [&](const std::string& text) {
@@ -312,7 +324,7 @@ TEST(Model, RefusesLayersThatDoNotFitTogether) {
   expect_refused(head + "  - conv: {filters: auto}\n", "3", "'filters: auto' has no yolo layer after it");
   expect_refused(head + "  - conv: {filters: 8}\n", "", "the model has no yolo layer");
   expect_refused("layers:\n" + end, "3", "there are no anchors. Write head: {anchors: [[w, h], …]}.");
-  expect_refused("head: {anchors: [[1, 1]], class_weights: [1, 2, 3]}\nlayers:\n" + end, "4",
+  expect_refused("head: {anchors: [[1, 1]], class_weights: [1, 2, 3]}\nlayers:\n" + end, "1",
                  "class_weights lists 3 numbers for 2 classes");
   expect_refused(head + "  - yolo: {mask: [0], from: input}\n", "3", "cannot read the image");
   const std::string first = "  - conv: {filters: auto}\n  - yolo: {mask: [0]}\n";

@@ -270,5 +270,17 @@ TEST(ConfigDefaults, OfTheAugmentationTheLoaderAndTheEvaluations) {
             "    class_agnostic: false\n");
 }
 
+TEST(ConfigFields, OfTheScheduleAreDescribedWithTheirChoices) {
+  size_t found = 0;
+  for (const ConfigKey& key : describe_config_keys()) {
+    if (key.name != "schedule.kind" && key.name != "schedule.unit") continue;
+    ++found;
+    EXPECT_GE(key.values.size(), 2u);
+    for (const std::string& value : key.values)
+      EXPECT_NE(key.about.find(value), std::string::npos) << key.name << ": " << value;
+  }
+  EXPECT_EQ(found, 2u);
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -57,6 +57,8 @@ class ClosingLines : public ::testing::Test {
 
 TEST_F(ClosingLines, HaveTheConfidenceOfTheWeightsThatTheyName) {
   EXPECT_EQ(advised(lines()), "averaged.safetensors --conf 0.750");
+  change_progress([](RunState& state) { state.progress.averaged_confidence = 0.03f; });
+  EXPECT_EQ(advised(lines()), "averaged.safetensors --conf 0.030") << "the float is less than 0.03";
   change_progress([](RunState& state) { state.progress.averaged_confidence = 0.9996; });
   EXPECT_EQ(advised(lines()), "averaged.safetensors --conf 0.999") << "1.000 would find nothing";
   change_progress([](RunState& state) { state.progress.averaged_confidence = -1; });

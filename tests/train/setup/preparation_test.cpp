@@ -185,10 +185,11 @@ TEST(Preparation, PutsTheWeightsOfTheClassesIntoEveryHead) {
   for (const char* weights : {"auto", "[1, 2.5]"}) {
     run.write_config("head: {class_weights: " + std::string(weights) + "}\n");
     const Preparation prepared = brightnet::testing::prepared(request_of(run));
-    const std::vector<float>* chosen = value_of(prepared.config.head.class_weights);
+    const HeadClassWeights* chosen = value_of(prepared.config.head.class_weights);
     ASSERT_TRUE(chosen);
-    ASSERT_EQ(chosen->size(), 2u);
-    for (const YoloAttributes* yolo : yolo_heads(prepared.model)) EXPECT_EQ(yolo->class_weights, *chosen);
+    ASSERT_EQ(chosen->list.size(), 2u);
+    for (const YoloAttributes* yolo : yolo_heads(prepared.model))
+      EXPECT_EQ(yolo->class_weights, chosen->list);
     EXPECT_NE(prepared.model_yaml.find("class_weights"), std::string::npos) << "of the run's folder";
   }
 }
@@ -287,6 +288,23 @@ TEST(Preparation, FreezesTheFirstConvolutionUnderNewPredictionLayers) {
   EXPECT_EQ(rates({"x", "y", "z"}, ", freeze: []"), Rates(1, 1));
   EXPECT_EQ(rates({"x", "y", "z"}, ", freeze: [conv2]"), Rates(1, 0));
   EXPECT_EQ(rates({"circle", "square"}, ""), Rates(1, 1)) << "the prediction layers are pretrained, too";
+}
+
+TEST(Preparation, WarnsOfWhatIsAskedOfPretrainedLayersWithoutWeights) {
+  SmallRun run;
+  const auto said_with = [&](const std::string& more) {
+    run.write_config("train: {precision: fp32, size: 64, epochs: 1" + more + "}\n");
+    return said_about(run);
+  };
+  const std::string frozen = said_with(", freeze: [conv1]"), slow = said_with(", pretrained_rate: 0.5"),
+                    neither = said_with("");
+  EXPECT_NE(frozen.find("train.freeze keeps layers that were never trained"), std::string::npos) << frozen;
+  EXPECT_EQ(frozen.find("train.pretrained_"), std::string::npos) << frozen;
+  EXPECT_NE(slow.find("train.pretrained_rate applies to layers loaded with --weights"), std::string::npos)
+      << slow;
+  EXPECT_EQ(slow.find("train.freeze"), std::string::npos) << slow;
+  EXPECT_EQ(slow.find("train.pretrained_warmup"), std::string::npos) << slow;
+  EXPECT_EQ(neither.find("layers loaded with --weights"), std::string::npos) << neither;
 }
 
 TEST(Preparation, RefusesFreshLayersThatTheModelDoesNotHave) {
