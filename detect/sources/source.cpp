@@ -195,10 +195,21 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
+bool is_address(const std::string& text) {
+  return text.find("://") != std::string::npos;
+}
+
 std::vector<fs::path> files_of_list(const fs::path& list) {
   std::vector<fs::path> files;
-  for (const TextLine& line : read_lines(list, most_list_bytes))
+  std::error_code error;
+  for (const TextLine& line : read_lines(list, most_list_bytes)) {
     files.push_back(find_below(line.text, {".", list.parent_path()}));
+    if (!is_address(line.text) || fs::exists(files.back(), error)) continue;
+    throw InputError(
+        "a list names images and videos, and this is a stream's address: " + without_credentials(line.text),
+        fmt::format("{}:{}", list.string(), line.number),
+        "Give it as --source itself; each stream is a command of its own.");
+  }
   if (files.empty())
     throw InputError("this list is empty", list.string(), "It names images or videos, one a line.");
   return files;
@@ -245,7 +256,7 @@ bool is_video_name(const fs::path& file) {
 
 bool is_live_source(const std::string& text) {
   std::error_code error;
-  return !fs::exists(text, error) && (camera_number(text) || text.find("://") != std::string::npos);
+  return !fs::exists(text, error) && (camera_number(text) || is_address(text));
 }
 
 std::unique_ptr<Source> open_source(const std::string& text, const SourceOptions& options) {
@@ -260,7 +271,7 @@ std::unique_ptr<Source> open_source(const std::string& text, const SourceOptions
     return std::make_unique<LiveSource>(VideoCapture::of_camera(*device, options),
                                         fmt::format("camera {}", *device), fmt::format("camera{}", *device));
   }
-  if (text.find("://") != std::string::npos) {
+  if (is_address(text)) {
     const std::string address = without_credentials(text);
     return std::make_unique<LiveSource>(VideoCapture::of_address(text, options), address,
                                         file_name_of(address));

@@ -291,6 +291,15 @@ TEST_F(Sources, AStreamThatCannotBeOpenedTellsNobodyItsPassword) {
   EXPECT_EQ(cv::utils::logging::getLogLevel(), before) << "it is the process's own";
 }
 
+TEST_F(Sources, AnAddressInAListIsRefusedWithoutItsPassword) {
+  image("a.jpg");
+  std::ofstream(folder_ / "cameras.txt") << "a.jpg\n\nrtsp://admin:s3cret@cam/live\n";
+  const std::string said = refusal((folder_ / "cameras.txt").string());
+  EXPECT_NE(said.find("rtsp://cam/live"), std::string::npos) << said;
+  EXPECT_NE(said.find("cameras.txt:3"), std::string::npos) << said;
+  for (const char* word : {"admin", "s3cret"}) EXPECT_EQ(said.find(word), std::string::npos) << said;
+}
+
 TEST_F(Sources, AFileThatIsNoVideoIsRefusedAloneAndSkippedAmongOthers) {
   std::ofstream(folder_ / "broken.mp4") << "this is text";
   image("z.png");
