@@ -80,6 +80,7 @@ class ClipSource {
       if (!std::exchange(has_ended_, true)) say_how_it_ended();
       return false;
     }
+    is_empty_ = false;
     frame.file = file_;
     frame.name = name_of_frame(*clip_, *number);
     frame.clip = clip_;
@@ -87,11 +88,15 @@ class ClipSource {
     return true;
   }
   int64_t count() const { return capture_.count(); }
+  /// Whether it has handed out no frame so far.
+  bool is_empty() const { return is_empty_; }
 
  private:
   void say_how_it_ended() const {
     const std::string shortfall = capture_.shortfall(), unannounced = capture_.unannounced_end();
-    if (!shortfall.empty()) log::warn("{} {}; the file may be damaged.", file_, shortfall);
+    // A file without a single frame is skipped instead.
+    if (!shortfall.empty() && (is_live_ || !is_empty_))
+      log::warn("{} {}; the file may be damaged.", file_, shortfall);
     if (is_live_ && !unannounced.empty()) {
       log::warn("{} {}: it was switched off, or the connection to it is lost.", file_, unannounced);
     }
@@ -99,7 +104,7 @@ class ClipSource {
 
   VideoCapture capture_;
   std::string file_;
-  bool is_live_, has_ended_ = false;
+  bool is_live_, has_ended_ = false, is_empty_ = true;
   std::shared_ptr<const Clip> clip_;
 };
 
@@ -120,7 +125,13 @@ class FileSource : public Source {
     frame = {};
     for (;;) {
       if (clip_ && clip_->next(frame)) return true;
+      const bool nothing = clip_ && clip_->is_empty();
       clip_.reset();
+      if (nothing) {
+        frame.file = files_[at_ - 1].string();
+        frame.failure = "no frame of this video can be decoded";
+        return true;
+      }
       if (at_ == files_.size()) return false;
       const size_t file = at_++;
       frame.file = files_[file].string();

@@ -315,6 +315,33 @@ TEST_F(Sources, AFileThatIsNoVideoIsRefusedAloneAndSkippedAmongOthers) {
   EXPECT_FALSE(source->next(frame));
 }
 
+TEST_F(Sources, AVideoWithoutAFrameThatCanBeDecodedIsAFrameWithAFailure) {
+  image("a.png");
+  const std::string cut_gif = {'G', 'I', 'F', '8', '9', 'a', 8, 0, 8, 0, '\x80', 0, 0, 0, 0,
+                               0,   -1,  -1,  -1,  ',', 0,   0, 0, 0, 8, 0,      8, 0, 0, 2};
+  std::ofstream(folder_ / "b.gif", std::ios::binary) << cut_gif;
+  write_clip(folder_ / "c.avi", 30);
+  std::string avi;
+  {
+    std::ifstream in(folder_ / "c.avi", std::ios::binary);
+    avi.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  for (size_t at = 0; (at = avi.find("\xFF\xD8\xFF", at)) != std::string::npos;) {
+    const size_t end = std::min(avi.find("00dc", at), avi.find("idx1", at));
+    std::fill(avi.begin() + static_cast<std::ptrdiff_t>(at), avi.begin() + static_cast<std::ptrdiff_t>(end),
+              0);
+  }
+  std::ofstream(folder_ / "c.avi", std::ios::binary) << avi;
+  const testing::Logged logged;
+  const auto source = open_source(folder_.string());
+  std::vector<std::string> failed;
+  for (Frame frame; source->next(frame);) {
+    if (!frame.failure.empty()) failed.push_back(fs::path(frame.file).filename().string());
+  }
+  EXPECT_EQ(failed, (Names{"b.gif", "c.avi"}));
+  EXPECT_EQ(logged.text(), "") << "what skips them says so";
+}
+
 TEST_F(Sources, WhatMeansNothingIsRefusedWithARemedy) {
   const auto expect = [](const std::string& text, const std::string& word) {
     EXPECT_NE(refusal(text).find(word), std::string::npos) << refusal(text);
