@@ -114,7 +114,14 @@ class FileSource : public Source {
   FileSource(std::vector<fs::path> files, const SourceOptions& options)
       : Source(options.max_pixels), files_(std::move(files)), options_(options) {
     UniqueNames unique(files_);
-    for (const fs::path& file : files_) names_.push_back(unique.of(file));
+    names_.resize(files_.size());
+    // "dog.heic" that is not read here leaves its name to "dog.jpg".
+    for (const bool is_read : {true, false}) {
+      for (size_t i = 0; i < files_.size(); ++i) {
+        if ((is_image_name(files_[i]) || is_video_name(files_[i])) == is_read)
+          names_[i] = unique.of(files_[i]);
+      }
+    }
     // A video by itself is opened at once: when it cannot be, there is nothing to do.
     if (files_.size() == 1 && is_video_name(files_[0])) open(at_++);
     count_ = clip_ ? clip_->count() : static_cast<int64_t>(files_.size());
@@ -186,12 +193,17 @@ class LiveSource : public Source {
   std::vector<std::string> names_;
 };
 
+/// By its name; also an image of a kind that this OpenCV does not read, so that it is reported, with how to convert it.
+bool is_picture_name(const fs::path& file) {
+  return is_image_name(file) || is_video_name(file) || (!is_clutter(file) && !image_conversion(file).empty());
+}
+
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const fs::path& file = entry->path();
-    if (!entry->is_directory(error) && (is_image_name(file) || is_video_name(file))) files.push_back(file);
+    if (!entry->is_directory(error) && is_picture_name(file)) files.push_back(file);
   }
   if (error) {
     throw InputError("this folder cannot be read: " + error.message(), folder.string(),
@@ -232,7 +244,7 @@ std::vector<fs::path> files_of_pattern(const std::string& pattern) {
   std::vector<fs::path> files;
   for (size_t i = 0; i < matches.gl_pathc; ++i) {
     const std::string file = matches.gl_pathv[i];
-    if (!file.ends_with('/') && (is_image_name(file) || is_video_name(file))) files.emplace_back(file);
+    if (!file.ends_with('/') && is_picture_name(file)) files.emplace_back(file);
   }
   ::globfree(&matches);
   if (!files.empty()) return files;

@@ -342,6 +342,22 @@ TEST_F(Sources, AVideoWithoutAFrameThatCanBeDecodedIsAFrameWithAFailure) {
   EXPECT_EQ(logged.text(), "") << "what skips them says so";
 }
 
+TEST_F(Sources, ImagesOfAKindThatIsNotReadHereAreReported) {
+  image("a.png");
+  for (const char* name : {"a.HEIC", "c.avif", "._d.heic"})
+    std::ofstream(folder_ / name, std::ios::binary) << std::string(4, '\0') + "ftypheic";
+  for (const std::string& text : {folder_.string(), (folder_ / "*").string()}) {
+    const auto source = open_source(text);
+    std::vector<std::string> failed;
+    for (Frame frame; source->next(frame);) {
+      source->decode(frame, {});
+      if (!frame.failure.empty()) failed.push_back(fs::path(frame.file).filename().string());
+    }
+    EXPECT_EQ(failed, (Names{"a.HEIC", "c.avif"})) << text;
+    EXPECT_EQ(source->names()[1], "a") << "of a.png, which is read";
+  }
+}
+
 TEST_F(Sources, WhatMeansNothingIsRefusedWithARemedy) {
   const auto expect = [](const std::string& text, const std::string& word) {
     EXPECT_NE(refusal(text).find(word), std::string::npos) << refusal(text);
