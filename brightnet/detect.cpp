@@ -1,6 +1,7 @@
 #include "brightnet/detect.h"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <optional>
 
@@ -107,6 +108,19 @@ void say_what_was_done(const DetectionOptions& options, const DetectReport& repo
   if (options.save_crops) log::result("Crops: {}", (pictures_folder(options) / "crops").string());
 }
 
+/// Throws the first error after all are finished: one that cannot be written costs none of the others.
+void finish_all(const std::vector<std::unique_ptr<DetectionOutput>>& outputs) {
+  std::exception_ptr failed;
+  for (const auto& output : outputs) {
+    try {
+      output->finish();
+    } catch (...) {
+      if (!failed) failed = std::current_exception();
+    }
+  }
+  if (failed) std::rethrow_exception(failed);
+}
+
 /// Throws InputError for video options without effect.
 void refuse_idle_clip_options(const DetectionOptions& options, const Source& source) {
   const auto& files = source.files();
@@ -202,7 +216,7 @@ bool detect_files(const DetectionOptions& options, const std::function<std::stop
   for (const auto& [file, reason] : report.skipped) log::warn("Skipped {}: {}.", file, reason);
   if (report.images == 0 && !stop.stop_requested())
     throw InputError("none of the images could be read", without_credentials(options.source));
-  for (const auto& output : outputs) output->finish();
+  finish_all(outputs);
   say_what_was_done(options, report, how.workers);
   return !stop.stop_requested();
 }
