@@ -137,6 +137,10 @@ void refuse_idle_clip_options(const DetectionOptions& options, const Source& sou
 /// With the classes of the data set, if one is given.
 TrainedModel load_weights(const DetectionOptions& options) {
   if (options.data.empty()) return open_weights(options.weights);
+  if (!options.weights.names.empty()) {
+    throw InputError("--names and --data both name the classes", options.weights.names.string(),
+                     "Leave one of the two out.");
+  }
   const NamedRun named({.data = options.data}, false);
   named.say_data();
   WeightsFiles files = options.weights;
@@ -144,7 +148,7 @@ TrainedModel load_weights(const DetectionOptions& options) {
   config.data.takes_settings = false;
   files.classes = class_names(config);
   TrainedModel trained = open_weights(files);
-  if (trained.classes == files.classes || !files.names.empty()) return trained;
+  if (trained.classes == files.classes) return trained;
   throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
                                enumerated(trained.classes), enumerated(files.classes)),
                    files.weights.string(), "Leave --data out: a .safetensors contains its classes.");
