@@ -127,13 +127,24 @@ void WrittenFiles::put(const std::string& name, const std::string& hash) {
   append_to_file(list_, hash + ' ' + name + '\n');
 }
 
-void WrittenFiles::remove_the_rest() {
-  const size_t gone = std::erase_if(written_, [&](const auto& file) {
-    const auto& [name, hash] = file;
+void WrittenFiles::remove_the_rest(const std::function<bool(const fs::path& name)>& which) {
+  const auto is_left_over = [&](const std::string& name, const std::string& hash) {
+    return !now_.contains(name) && which(name) && hash == hash_of(folder_ / name);
+  };
+  std::set<std::string> gone;
+  for (const auto& [name, hash] : written_) {
     std::error_code error;
-    return !now_.contains(name) && hash == hash_of(folder_ / name) && fs::remove(folder_ / name, error);
-  });
-  if (gone > 0) write_list();
+    if (is_left_over(name, hash) && fs::remove(folder_ / name, error)) gone.insert(name);
+  }
+  if (gone.empty()) return;
+  std::erase_if(written_, [&](const auto& file) { return gone.contains(file.first); });
+  // Another object may have added lines for the same folder.
+  std::istringstream lines(read_file(list_));
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    if (!gone.contains(line.substr(line.find(' ') + 1))) text += line + '\n';
+  }
+  write_atomically(list_, text);
 }
 
 }  // namespace brightnet
