@@ -62,13 +62,12 @@ void WrittenFiles::read_list() {
   size_t count = 0;
   std::string outside;
   for (std::string line; std::getline(lines, line); ++count) {
-    const size_t space = line.find(' ');
-    if (space == std::string::npos) continue;
-    const std::string name = line.substr(space + 1);
-    if (lies_inside(here, name)) {
-      written_[name] = line.substr(0, space);
+    const auto file = parse_written_line(line);
+    if (!file) continue;
+    if (lies_inside(here, file->name)) {
+      written_[file->name] = file->hash;
     } else if (outside.empty()) {
-      outside = name;
+      outside = file->name;
     }
   }
   if (!outside.empty()) {
@@ -82,7 +81,7 @@ void WrittenFiles::read_list() {
 
 void WrittenFiles::write_list() const {
   std::string text;
-  for (const auto& [name, hash] : written_) text += hash + ' ' + name + '\n';
+  for (const auto& [name, hash] : written_) text += written_line({hash, name});
   write_atomically(list_, text);
 }
 
@@ -124,7 +123,7 @@ void WrittenFiles::put(const std::string& name, const std::string& hash) {
   std::string& listed = written_[name];
   if (listed == hash) return;
   listed = hash;
-  append_to_file(list_, hash + ' ' + name + '\n');
+  append_to_file(list_, written_line({hash, name}));
 }
 
 void WrittenFiles::remove_the_rest(const std::function<bool(const fs::path& name)>& which) {
@@ -142,7 +141,8 @@ void WrittenFiles::remove_the_rest(const std::function<bool(const fs::path& name
   std::istringstream lines(read_file(list_));
   std::string text;
   for (std::string line; std::getline(lines, line);) {
-    if (!gone.contains(line.substr(line.find(' ') + 1))) text += line + '\n';
+    const auto file = parse_written_line(line);
+    if (file && !gone.contains(file->name)) text += line + '\n';
   }
   write_atomically(list_, text);
 }

@@ -124,5 +124,17 @@ TEST_F(WrittenFilesOf, AFolderAreRemovedOnlyAmongTheNamesAskedFor) {
   EXPECT_NO_THROW(WrittenFiles(folder_, "--plots", "eval").place("new.png")) << "the other's line stays";
 }
 
+TEST_F(WrittenFilesOf, AFolderMayHaveLineBreaksAndBackslashesInTheirNames) {
+  for (const char* name : {"a\nb.txt", "a\\nb.txt", "a\\\nb.txt", "b\\"}) {
+    const auto write = [&] {
+      WrittenFiles(folder_, "--txt", "eval").write(name, [](const fs::path& file) {
+        write_atomically(file, "labels");
+      });
+    };
+    EXPECT_NO_THROW(write()) << name;
+    EXPECT_NO_THROW(write()) << name << " is of the first run";
+  }
+}
+
 }  // namespace
 }  // namespace brightnet
