@@ -211,20 +211,21 @@ bool detect_files(const DetectionOptions& options, const std::function<std::stop
   const std::stop_token stop = can_be_stopped ? can_be_stopped() : std::stop_token();
   DetectionProgress progress(source->count());
   bool is_whole = true;
-  const DetectReport report = detect(inference, *source, how, [&](const FoundObjects& found) {
+  const auto write = [&](const FoundObjects& found) {
     for (const auto& output : outputs) output->add(found);
     progress.show();
     is_whole =
         !stop.stop_requested() && (!window || show(*window, found, trained.classes, box_style(options)));
     return is_whole;
-  });
+  };
+  const DetectReport report = detect(inference, *source, how, write, stop);
   progress.clear();
   for (const auto& [file, reason] : report.skipped) log::warn("Skipped {}: {}.", file, reason);
   if (report.images == 0 && !stop.stop_requested())
     throw InputError("none of the images could be read", without_credentials(options.source));
   finish_all(outputs);
   // Pictures of a camera or stream cannot be detected again.
-  if (is_whole && !source->live()) {
+  if (is_whole && !stop.stop_requested() && !source->live()) {
     for (const auto& output : outputs) output->remove_earlier();
   }
   say_what_was_done(options, report, how.workers);

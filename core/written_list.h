@@ -1,5 +1,5 @@
 // The list that a command keeps of the files that it wrote into a folder: a hidden file in it, a line "hash name" a file,
-// where a line break in the name is "\\n" and a backslash "\\\\".
+// where a line break in the name is "\n" and a backslash is doubled.
 #pragma once
 
 #include <filesystem>

@@ -10,10 +10,10 @@
 namespace brightnet {
 
 DetectReport detect(InferenceNetwork& inference, FrameSource& source, const PipelineOptions& options,
-                    const ObjectSink& sink) {
+                    const ObjectSink& sink, const std::stop_token& stop) {
   DetectReport report;
   Pipeline pipeline(inference.engine(), inference.fit(), options);
-  pipeline.run(source, [&](FoundObjects& found) {
+  const auto count = [&](FoundObjects& found) {
     if (!found.frame.failure.empty()) {
       report.skipped.push_back({found.frame.file, found.frame.failure});
       return true;
@@ -21,7 +21,8 @@ DetectReport detect(InferenceNetwork& inference, FrameSource& source, const Pipe
     ++report.images;
     report.objects += std::ssize(found.boxes);
     return sink(found);
-  });
+  };
+  pipeline.run(source, count, stop);
   report.times = pipeline.times();
   return report;
 }
