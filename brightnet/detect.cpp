@@ -1,6 +1,7 @@
 #include "brightnet/detect.h"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <optional>
 
@@ -107,6 +108,19 @@ void say_what_was_done(const DetectionOptions& options, const DetectReport& repo
   if (options.save_crops) log::result("Crops: {}", (pictures_folder(options) / "crops").string());
 }
 
+/// Throws the first error after all are finished: one that cannot be written costs none of the others.
+void finish_all(const std::vector<std::unique_ptr<DetectionOutput>>& outputs) {
+  std::exception_ptr failed;
+  for (const auto& output : outputs) {
+    try {
+      output->finish();
+    } catch (...) {
+      if (!failed) failed = std::current_exception();
+    }
+  }
+  if (failed) std::rethrow_exception(failed);
+}
+
 /// Throws InputError for video options without effect.
 void refuse_idle_clip_options(const DetectionOptions& options, const Source& source) {
   const auto& files = source.files();
@@ -123,6 +137,10 @@ void refuse_idle_clip_options(const DetectionOptions& options, const Source& sou
 /// With the classes of the data set, if one is given.
 TrainedModel load_weights(const DetectionOptions& options) {
   if (options.data.empty()) return open_weights(options.weights);
+  if (!options.weights.names.empty()) {
+    throw InputError("--names and --data both name the classes", options.weights.names.string(),
+                     "Leave one of the two out.");
+  }
   const NamedRun named({.data = options.data}, false);
   named.say_data();
   WeightsFiles files = options.weights;
@@ -130,7 +148,7 @@ TrainedModel load_weights(const DetectionOptions& options) {
   config.data.takes_settings = false;
   files.classes = class_names(config);
   TrainedModel trained = open_weights(files);
-  if (trained.classes == files.classes || !files.names.empty()) return trained;
+  if (trained.classes == files.classes) return trained;
   throw InputError(fmt::format("these weights were trained for the classes {}, and the data set has {}",
                                enumerated(trained.classes), enumerated(files.classes)),
                    files.weights.string(), "Leave --data out: a .safetensors contains its classes.");
@@ -192,17 +210,24 @@ bool detect_files(const DetectionOptions& options, const std::function<std::stop
 
   const std::stop_token stop = can_be_stopped ? can_be_stopped() : std::stop_token();
   DetectionProgress progress(source->count());
-  const DetectReport report = detect(inference, *source, how, [&](const FoundObjects& found) {
+  bool is_whole = true;
+  const auto write = [&](const FoundObjects& found) {
     for (const auto& output : outputs) output->add(found);
     progress.show();
-    if (window && !show(*window, found, trained.classes, box_style(options))) return false;
-    return !stop.stop_requested();
-  });
+    is_whole =
+        !stop.stop_requested() && (!window || show(*window, found, trained.classes, box_style(options)));
+    return is_whole;
+  };
+  const DetectReport report = detect(inference, *source, how, write, stop);
   progress.clear();
   for (const auto& [file, reason] : report.skipped) log::warn("Skipped {}: {}.", file, reason);
   if (report.images == 0 && !stop.stop_requested())
     throw InputError("none of the images could be read", without_credentials(options.source));
-  for (const auto& output : outputs) output->finish();
+  finish_all(outputs);
+  // Pictures of a camera or stream cannot be detected again.
+  if (is_whole && !stop.stop_requested() && !source->live()) {
+    for (const auto& output : outputs) output->remove_earlier();
+  }
   say_what_was_done(options, report, how.workers);
   return !stop.stop_requested();
 }

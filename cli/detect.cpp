@@ -135,7 +135,7 @@ void add_detect(CLI::App& app, Action& action) {
       ->add_option("--max-pixels", arguments->max_pixels,
                    "largest image file that is decoded; a larger one is skipped (default: 200000000)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command->add_option("--every", arguments->every, "use only every Nth frame of a video, camera or stream")
       ->check(at_least(1));
   command->add_option("--batch", arguments->batch, "batch size (default: 8; 1 for cameras and streams)")

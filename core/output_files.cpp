@@ -63,7 +63,11 @@ void refuse_to_replace_inputs(const std::vector<fs::path>& written, const std::v
 
 void check_answer_file(const std::string& file, const std::string& option, const std::string& beginning) {
   if (file == "-") return;
-  const fs::path path(file);
+  const fs::path path(file), name = path.filename();
+  if (name.empty() || name == "." || name == "..") {
+    throw InputError("this is the name of a folder, and a file is written", file,
+                     "Name a file with " + option + "; - is standard output.");
+  }
   check_folder(path.parent_path(), option);
   std::error_code error;
   if (!fs::exists(path, error)) return;

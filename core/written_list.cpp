@@ -24,6 +24,31 @@ fs::path written_list(const fs::path& folder, const std::string& command) {
   return folder / name;
 }
 
+std::string written_line(const WrittenFile& file) {
+  std::string line = file.hash + ' ';
+  for (const char c : file.name) {
+    if (c == '\n') {
+      line += "\\n";
+    } else {
+      line.append(c == '\\' ? 2 : 1, c);
+    }
+  }
+  return line + '\n';
+}
+
+std::optional<WrittenFile> parse_written_line(const std::string& line) {
+  const size_t space = line.find(' ');
+  if (space == std::string::npos) return std::nullopt;
+  WrittenFile file{.hash = line.substr(0, space), .name = {}};
+  for (size_t i = space + 1; i < line.size(); ++i) {
+    const char next = line[i] == '\\' && i + 1 < line.size() ? line[i + 1] : ' ';
+    const bool is_escaped = next == 'n' || next == '\\';
+    file.name += !is_escaped ? line[i] : next == 'n' ? '\n' : next;
+    if (is_escaped) ++i;
+  }
+  return file;
+}
+
 bool any_written(const fs::path& folder, const std::function<bool(const fs::path&)>& is) {
   return std::any_of(commands_with_list.begin(), commands_with_list.end(), [&](const char* command) {
     const fs::path list = written_list(folder, command);
@@ -31,8 +56,8 @@ bool any_written(const fs::path& folder, const std::function<bool(const fs::path
     if (!fs::is_regular_file(list, failed)) return false;
     std::ifstream in = open_regular(list);
     for (std::string line; std::getline(in, line);) {
-      const size_t space = line.find(' ');
-      if (space != std::string::npos && is(line.substr(space + 1))) return true;
+      const auto file = parse_written_line(line);
+      if (file && is(file->name)) return true;
     }
     return false;
   });

@@ -1,7 +1,5 @@
 #include "detect/detect.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "core/error.h"
@@ -10,10 +8,10 @@
 namespace brightnet {
 
 DetectReport detect(InferenceNetwork& inference, FrameSource& source, const PipelineOptions& options,
-                    const ObjectSink& sink) {
+                    const ObjectSink& sink, const std::stop_token& stop) {
   DetectReport report;
   Pipeline pipeline(inference.engine(), inference.fit(), options);
-  pipeline.run(source, [&](FoundObjects& found) {
+  const auto count = [&](FoundObjects& found) {
     if (!found.frame.failure.empty()) {
       report.skipped.push_back({found.frame.file, found.frame.failure});
       return true;
@@ -21,7 +19,8 @@ DetectReport detect(InferenceNetwork& inference, FrameSource& source, const Pipe
     ++report.images;
     report.objects += std::ssize(found.boxes);
     return sink(found);
-  });
+  };
+  pipeline.run(source, count, stop);
   report.times = pipeline.times();
   return report;
 }
@@ -31,9 +30,13 @@ std::vector<bool> parse_class_filter(const std::vector<std::string>& wanted,
   if (wanted.empty()) return {};
   std::vector<bool> filter(names.size(), false);
   for (const std::string& word : wanted) {
-    const auto named = std::find(names.begin(), names.end(), word);
-    size_t id = named - names.begin();
-    if (named == names.end()) {
+    bool is_name = false;  // a .names may have it twice
+    for (size_t id = 0; id < names.size(); ++id) {
+      if (names[id] != word) continue;
+      is_name = true;
+      filter[id] = true;
+    }
+    if (!is_name) {
       const auto number = parse_integer<size_t>(word);
       if (!number) {
         const std::string nearest = nearest_word(word, names);
@@ -42,14 +45,13 @@ std::vector<bool> parse_class_filter(const std::vector<std::string>& wanted,
                          nearest.empty() ? fmt::format("They are: {}.", fmt::join(names, ", "))
                                          : "Did you mean '" + nearest + "'?");
       }
-      id = *number;
-      if (id >= names.size()) {
+      if (*number >= names.size()) {
         throw InputError(
-            fmt::format("there is no class {}: the model has {}, counted from 0", id, names.size()),
+            fmt::format("there is no class {}: the model has {}, counted from 0", *number, names.size()),
             "--classes");
       }
+      filter[*number] = true;
     }
-    filter[id] = true;
   }
   return filter;
 }

@@ -18,10 +18,10 @@ struct DetectReport {
   StageTimes times;
 };
 
-/// Runs the network on the source and passes each result to `sink`, in order, until it returns false. Frames that cannot
-/// be decoded are skipped.
+/// Runs the network on the source and passes each result to `sink`, in order, until it returns false or a stop is
+/// requested. Frames that cannot be decoded are skipped.
 DetectReport detect(InferenceNetwork& inference, FrameSource& source, const PipelineOptions& options,
-                    const ObjectSink& sink);
+                    const ObjectSink& sink, const std::stop_token& stop = {});
 
 /// The classes that "cat", "3" or a list of such mean; empty for an empty list. Throws InputError, naming the
 /// nearest, for an unknown class.

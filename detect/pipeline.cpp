@@ -40,7 +40,7 @@ Pipeline::Pipeline(InferenceEngine& engine, const InputFit& fit, PipelineOptions
                   "whole images fill a rectangular batch, by a letterbox");
 }
 
-bool Pipeline::run(FrameSource& source, const ObjectSink& sink) {
+bool Pipeline::run(FrameSource& source, const ObjectSink& sink, const std::stop_token& stop) {
   const double begin = seconds_now();
   InputLoader loader(source, {.batch = engine_.batch(),
                               .fit = fit_,
@@ -58,7 +58,7 @@ bool Pipeline::run(FrameSource& source, const ObjectSink& sink) {
     find_objects(*batch);
     take(times_.nms);
     seconds_an_input_ = (now_ - begun) / batch->inputs.size();
-    wanted = deliver(*batch, sink);
+    wanted = deliver(*batch, sink) && !stop.stop_requested();
   }
   times_.clock += seconds_now() - begin;
   times_.decode += loader.decoding_seconds();

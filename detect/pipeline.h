@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <stop_token>
 #include <vector>
 
 #include "core/box.h"
@@ -72,9 +73,9 @@ class Pipeline {
   /// be able to. The engine must outlive the pipeline.
   Pipeline(InferenceEngine& engine, const InputFit& fit, PipelineOptions options, TruthsOf truths = {});
 
-  /// Finds the objects in every frame of the source. Returns false when the sink stopped it. Throws what the source and
-  /// the sink throw.
-  bool run(FrameSource& source, const ObjectSink& sink);
+  /// Finds the objects in every frame of the source. Returns false when the sink stopped it, or `stop`, which is looked at
+  /// after each batch: a frame whose tiles are not all done is dropped. Throws what the source and the sink throw.
+  bool run(FrameSource& source, const ObjectSink& sink, const std::stop_token& stop = {});
 
   /// The times of all runs so far.
   const StageTimes& times() const { return times_; }

@@ -24,6 +24,9 @@ class DetectionOutput {
   virtual void add(const FoundObjects& found) = 0;
   /// Called after the last image, also after an interruption.
   virtual void finish() {}
+  /// Removes what an earlier run wrote of the images and videos that were added, and this one did not. Called after
+  /// finish(), unless the run was interrupted.
+  virtual void remove_earlier() {}
 };
 
 // The answers in JSON (layouts: detect/detections_json.h). Records are streamed, so that a long run

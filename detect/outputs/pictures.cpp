@@ -13,6 +13,7 @@
 #include "data/drawing/draw.h"
 #include "data/drawing/typeface.h"
 #include "data/image/codecs.h"
+#include "detect/outputs/added_names.h"
 #include "detect/outputs/output.h"
 #include "detect/outputs/written_files.h"
 
@@ -34,6 +35,7 @@ class CropOutput : public DetectionOutput {
 
   void add(const FoundObjects& found) override {
     const cv::Mat& image = found.frame.image;
+    added_.add(found.frame);
     int k = 0;
     for (const ScoredBox& box : found.boxes) {
       const cv::Point begin(static_cast<int>(std::floor(box.x1)), static_cast<int>(std::floor(box.y1)));
@@ -48,9 +50,19 @@ class CropOutput : public DetectionOutput {
     }
   }
 
+  /// Crops of objects that this run does not find, or finds as another class.
+  void remove_earlier() override {
+    files_.remove_the_rest([this](const fs::path& name) {
+      const auto owner = before_number(name.stem().string(), 1);
+      return name.has_parent_path() && name.extension() == ".jpg" && owner &&
+             (added_.has_image(*owner) || added_.has_frame(*owner));
+    });
+  }
+
  private:
   fs::path folder_;
   WrittenFiles files_;
+  AddedNames added_;
   std::vector<std::string> class_names_;
 };
 

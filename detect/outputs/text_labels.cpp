@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "core/files.h"
+#include "detect/outputs/added_names.h"
 #include "detect/outputs/output.h"
 #include "detect/outputs/written_files.h"
 
@@ -26,14 +27,23 @@ class TextLabelOutput : public DetectionOutput {
       if (with_scores_) text += fmt::format(" {:.6f}", box.score);
       text += '\n';
     }
+    added_.add(found.frame);
     files_.write(file_name(found.frame),
                  [&](const std::filesystem::path& file) { write_unflushed(file, text); });
+  }
+
+  /// Labels of frames that this run leaves out.
+  void remove_earlier() override {
+    files_.remove_the_rest([this](const std::filesystem::path& name) {
+      return !name.has_parent_path() && name.extension() == ".txt" && added_.has_frame(name.stem().string());
+    });
   }
 
  private:
   static std::string file_name(const Frame& frame) { return frame.name + ".txt"; }
 
   WrittenFiles files_;
+  AddedNames added_;
   bool with_scores_;
 };
 

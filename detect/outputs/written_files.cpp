@@ -62,13 +62,12 @@ void WrittenFiles::read_list() {
   size_t count = 0;
   std::string outside;
   for (std::string line; std::getline(lines, line); ++count) {
-    const size_t space = line.find(' ');
-    if (space == std::string::npos) continue;
-    const std::string name = line.substr(space + 1);
-    if (lies_inside(here, name)) {
-      written_[name] = line.substr(0, space);
+    const auto file = parse_written_line(line);
+    if (!file) continue;
+    if (lies_inside(here, file->name)) {
+      written_[file->name] = file->hash;
     } else if (outside.empty()) {
-      outside = name;
+      outside = file->name;
     }
   }
   if (!outside.empty()) {
@@ -82,7 +81,7 @@ void WrittenFiles::read_list() {
 
 void WrittenFiles::write_list() const {
   std::string text;
-  for (const auto& [name, hash] : written_) text += hash + ' ' + name + '\n';
+  for (const auto& [name, hash] : written_) text += written_line({hash, name});
   write_atomically(list_, text);
 }
 
@@ -124,16 +123,28 @@ void WrittenFiles::put(const std::string& name, const std::string& hash) {
   std::string& listed = written_[name];
   if (listed == hash) return;
   listed = hash;
-  append_to_file(list_, hash + ' ' + name + '\n');
+  append_to_file(list_, written_line({hash, name}));
 }
 
-void WrittenFiles::remove_the_rest() {
-  const size_t gone = std::erase_if(written_, [&](const auto& file) {
-    const auto& [name, hash] = file;
+void WrittenFiles::remove_the_rest(const std::function<bool(const fs::path& name)>& which) {
+  const auto is_left_over = [&](const std::string& name, const std::string& hash) {
+    return !now_.contains(name) && which(name) && hash == hash_of(folder_ / name);
+  };
+  std::set<std::string> gone;
+  for (const auto& [name, hash] : written_) {
     std::error_code error;
-    return !now_.contains(name) && hash == hash_of(folder_ / name) && fs::remove(folder_ / name, error);
-  });
-  if (gone > 0) write_list();
+    if (is_left_over(name, hash) && fs::remove(folder_ / name, error)) gone.insert(name);
+  }
+  if (gone.empty()) return;
+  std::erase_if(written_, [&](const auto& file) { return gone.contains(file.first); });
+  // Another object may have added lines for the same folder.
+  std::istringstream lines(read_file(list_));
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    const auto file = parse_written_line(line);
+    if (file && !gone.contains(file->name)) text += line + '\n';
+  }
+  write_atomically(list_, text);
 }
 
 }  // namespace brightnet

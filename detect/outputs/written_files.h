@@ -30,8 +30,10 @@ class WrittenFiles {
   /// be replaced whatever its content.
   void begin(const std::string& name);
 
-  /// Removes what an earlier call wrote and this one did not, unless it was changed since.
-  void remove_the_rest();
+  /// Removes what an earlier call wrote and this one did not, unless it was changed since; of several objects for one
+  /// folder, each must remove names of its own, which `which` tells.
+  void remove_the_rest(const std::function<bool(const std::filesystem::path& name)>& which =
+                           [](const std::filesystem::path&) { return true; });
 
  private:
   void read_list();

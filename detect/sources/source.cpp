@@ -80,6 +80,7 @@ class ClipSource {
       if (!std::exchange(has_ended_, true)) say_how_it_ended();
       return false;
     }
+    is_empty_ = false;
     frame.file = file_;
     frame.name = name_of_frame(*clip_, *number);
     frame.clip = clip_;
@@ -87,11 +88,15 @@ class ClipSource {
     return true;
   }
   int64_t count() const { return capture_.count(); }
+  /// Whether it has handed out no frame so far.
+  bool is_empty() const { return is_empty_; }
 
  private:
   void say_how_it_ended() const {
     const std::string shortfall = capture_.shortfall(), unannounced = capture_.unannounced_end();
-    if (!shortfall.empty()) log::warn("{} {}; the file may be damaged.", file_, shortfall);
+    // A file without a single frame is skipped instead.
+    if (!shortfall.empty() && (is_live_ || !is_empty_))
+      log::warn("{} {}; the file may be damaged.", file_, shortfall);
     if (is_live_ && !unannounced.empty()) {
       log::warn("{} {}: it was switched off, or the connection to it is lost.", file_, unannounced);
     }
@@ -99,7 +104,7 @@ class ClipSource {
 
   VideoCapture capture_;
   std::string file_;
-  bool is_live_, has_ended_ = false;
+  bool is_live_, has_ended_ = false, is_empty_ = true;
   std::shared_ptr<const Clip> clip_;
 };
 
@@ -109,7 +114,14 @@ class FileSource : public Source {
   FileSource(std::vector<fs::path> files, const SourceOptions& options)
       : Source(options.max_pixels), files_(std::move(files)), options_(options) {
     UniqueNames unique(files_);
-    for (const fs::path& file : files_) names_.push_back(unique.of(file));
+    names_.resize(files_.size());
+    // "dog.heic" that is not read here leaves its name to "dog.jpg".
+    for (const bool is_read : {true, false}) {
+      for (size_t i = 0; i < files_.size(); ++i) {
+        if ((is_image_name(files_[i]) || is_video_name(files_[i])) == is_read)
+          names_[i] = unique.of(files_[i]);
+      }
+    }
     // A video by itself is opened at once: when it cannot be, there is nothing to do.
     if (files_.size() == 1 && is_video_name(files_[0])) open(at_++);
     count_ = clip_ ? clip_->count() : static_cast<int64_t>(files_.size());
@@ -120,7 +132,13 @@ class FileSource : public Source {
     frame = {};
     for (;;) {
       if (clip_ && clip_->next(frame)) return true;
+      const bool nothing = clip_ && clip_->is_empty();
       clip_.reset();
+      if (nothing) {
+        frame.file = files_[at_ - 1].string();
+        frame.failure = "no frame of this video can be decoded";
+        return true;
+      }
       if (at_ == files_.size()) return false;
       const size_t file = at_++;
       frame.file = files_[file].string();
@@ -178,12 +196,17 @@ class LiveSource : public Source {
   std::vector<std::string> names_;
 };
 
+/// By its name; also an image of a kind that this OpenCV does not read, so that it is reported, with how to convert it.
+bool is_picture_name(const fs::path& file) {
+  return is_image_name(file) || is_video_name(file) || (!is_clutter(file) && !image_conversion(file).empty());
+}
+
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const fs::path& file = entry->path();
-    if (!entry->is_directory(error) && (is_image_name(file) || is_video_name(file))) files.push_back(file);
+    if (!entry->is_directory(error) && is_picture_name(file)) files.push_back(file);
   }
   if (error) {
     throw InputError("this folder cannot be read: " + error.message(), folder.string(),
@@ -198,10 +221,21 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
+bool is_address(const std::string& text) {
+  return text.find("://") != std::string::npos;
+}
+
 std::vector<fs::path> files_of_list(const fs::path& list) {
   std::vector<fs::path> files;
-  for (const TextLine& line : read_lines(list, most_list_bytes))
+  std::error_code error;
+  for (const TextLine& line : read_lines(list, most_list_bytes)) {
     files.push_back(find_below(line.text, {".", list.parent_path()}));
+    if (!is_address(line.text) || fs::exists(files.back(), error)) continue;
+    throw InputError(
+        "a list names images and videos, and this is a stream's address: " + without_credentials(line.text),
+        fmt::format("{}:{}", list.string(), line.number),
+        "Give it as --source itself; each stream is a command of its own.");
+  }
   if (files.empty())
     throw InputError("this list is empty", list.string(), "It names images or videos, one a line.");
   return files;
@@ -213,7 +247,7 @@ std::vector<fs::path> files_of_pattern(const std::string& pattern) {
   std::vector<fs::path> files;
   for (size_t i = 0; i < matches.gl_pathc; ++i) {
     const std::string file = matches.gl_pathv[i];
-    if (!file.ends_with('/') && (is_image_name(file) || is_video_name(file))) files.emplace_back(file);
+    if (!file.ends_with('/') && is_picture_name(file)) files.emplace_back(file);
   }
   ::globfree(&matches);
   if (!files.empty()) return files;
@@ -248,7 +282,7 @@ bool is_video_name(const fs::path& file) {
 
 bool is_live_source(const std::string& text) {
   std::error_code error;
-  return !fs::exists(text, error) && (camera_number(text) || text.find("://") != std::string::npos);
+  return !fs::exists(text, error) && (camera_number(text) || is_address(text));
 }
 
 std::unique_ptr<Source> open_source(const std::string& text, const SourceOptions& options) {
@@ -263,7 +297,7 @@ std::unique_ptr<Source> open_source(const std::string& text, const SourceOptions
     return std::make_unique<LiveSource>(VideoCapture::of_camera(*device, options),
                                         fmt::format("camera {}", *device), fmt::format("camera{}", *device));
   }
-  if (text.find("://") != std::string::npos) {
+  if (is_address(text)) {
     const std::string address = without_credentials(text);
     return std::make_unique<LiveSource>(VideoCapture::of_address(text, options), address,
                                         file_name_of(address));

@@ -60,6 +60,10 @@ bool ends_in_port(const std::string& authority) {
   return colon != std::string::npos && parse_integer<uint16_t>(authority.substr(colon + 1)).has_value();
 }
 
+bool is_rate(double frames_per_second) {
+  return frames_per_second > 0 && frames_per_second <= 1000;
+}
+
 }  // namespace
 
 std::string without_credentials(const std::string& address) {
@@ -84,7 +88,9 @@ std::string without_credentials(const std::string& address) {
 VideoCapture::VideoCapture(std::unique_ptr<cv::VideoCapture> capture, const SourceOptions& options)
     : capture_(std::move(capture)), options_(options) {
   const double frames = capture_->get(cv::CAP_PROP_FRAME_COUNT);
-  promised_ = frames >= 1 && frames < 1e9 ? static_cast<int64_t>(frames) : -1;
+  // A count by a rate that is none is none either, as of MPEG-4 in a transport stream.
+  const bool is_countable = is_rate(capture_->get(cv::CAP_PROP_FPS));
+  promised_ = is_countable && frames >= 1 && frames < 1e9 ? static_cast<int64_t>(frames) : -1;
 }
 
 VideoCapture VideoCapture::of_file(const fs::path& file, const SourceOptions& options) {
@@ -142,7 +148,7 @@ int64_t VideoCapture::count() const {
 double VideoCapture::frames_per_second() const {
   constexpr double usual = 25;
   const double rate = capture_->get(cv::CAP_PROP_FPS);
-  return (rate > 0 && rate <= 1000 ? rate : usual) / options_.every;
+  return (is_rate(rate) ? rate : usual) / options_.every;
 }
 
 std::optional<int64_t> VideoCapture::read(cv::Mat& bgr) {

@@ -57,6 +57,12 @@ TEST_F(OutputFiles, AnAnswerReplacesAnEarlierOneAlone) {
   EXPECT_EQ(read_file(file), answer);
 }
 
+TEST_F(OutputFiles, AnAnswerIsNotNamedLikeAFolder) {
+  for (const char* name : {"new/", "new/.", "new/.."})
+    EXPECT_THROW(check_answer_file(folder_ / name, "--json", "{"), InputError) << name;
+  EXPECT_FALSE(fs::exists(folder_ / "new")) << "it is only looked at";
+}
+
 TEST_F(OutputFiles, WhatIsNoEarlierAnswerIsNotReplaced) {
   const auto refused = [&](const std::string& content, const std::string& beginning) {
     std::ofstream(folder_ / "answer.json") << content;

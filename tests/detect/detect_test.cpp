@@ -225,6 +225,7 @@ TEST(ClassFilter, TakesNamesAndNumbersAndNamesTheNearest) {
   EXPECT_TRUE(parse_class_filter({}, names).empty());
   EXPECT_EQ(parse_class_filter({"traffic light", "0"}, names), (std::vector<bool>{true, true, false}));
   EXPECT_EQ(parse_class_filter({"7"}, names), (std::vector<bool>{false, false, true}));  // a name comes first
+  EXPECT_EQ(parse_class_filter({"dog"}, {"dog", "dog", "cat"}), (std::vector<bool>{true, true, false}));
   const auto refusal = [&](const std::string& word) {
     try {
       parse_class_filter({word}, names);

@@ -142,6 +142,21 @@ TEST_F(PipelineTest, InTilesTheUncutBoxesAreThoseOfTheWholeImage) {
   }));
 }
 
+TEST_F(PipelineTest, AStopIsHeededAmongTheTilesOfAPicture) {
+  const auto inference = network();
+  options_.tiles.size = 32;
+  Pipeline pipeline(inference->engine(), inference->fit(), options_);
+  const PixelImage image = view_of(pictures_[0]);
+  MemorySource source({&image, 1});
+  std::stop_source stop;
+  stop.request_stop();
+  const auto sink = [](FoundObjects&) {
+    ADD_FAILURE() << "only a batch of its tiles was looked at";
+    return true;
+  };
+  EXPECT_FALSE(pipeline.run(source, sink, stop.get_token()));
+}
+
 TEST_F(PipelineTest, LooksAgainAndAgainWithoutRememberingAnything) {
   const auto inference = network();
   options_.tiles.size = 64;

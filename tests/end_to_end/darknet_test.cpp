@@ -87,6 +87,11 @@ TEST_F(DarknetProject, ItsHeadsFollowTheClassesOfWeightsAndData) {
     ASSERT_EQ(detected.code, 0) << detected.err;
     EXPECT_NE(read_file(run_.folder() / "a.json").find("\"star\""), std::string::npos);
   }
+  const ProgramResult both =
+      run({"detect", "--weights", "back/small.weights", "--cfg", "small.cfg", "--data", "obj.data", "--names",
+           "obj.names", "--source", "data/images/val", "--no-save"});
+  EXPECT_EQ(both.code, 2) << both.out;
+  EXPECT_NE(both.err.find("--names and --data both name the classes"), std::string::npos) << both.err;
   write("obj.names", "circle\nsquare\n");
   write("obj.data", "classes= 2\ntrain = train.txt\nvalid = data/images/val\nnames = obj.names\n");
   const ProgramResult refused =

@@ -295,6 +295,7 @@ TEST_F(DetectCommand, RefusesSourcesAndFoldersThatCannotBeUsed) {
   expect_refusal("data/images/val", {"--out", "file"}, "cannot be made");
   expect_refusal("data/images/val", {"--out", "/proc/none"}, "cannot be made");
   expect_refusal("data/images/val", {"--json", "file/a.json"}, "--json");
+  expect_refusal("data/images/val", {"--coco-json", "new/"}, "name of a folder");
 }
 
 TEST_F(DetectCommand, ASignalEndsItWithEverythingWritten) {

@@ -114,5 +114,27 @@ TEST_F(WrittenFilesOf, AFolderAreKeptWhenTheyAreWrittenAgainOrWereChanged) {
   EXPECT_NO_THROW(WrittenFiles(folder_, "--plots", "eval").place("old.png"));
 }
 
+TEST_F(WrittenFilesOf, AFolderAreRemovedOnlyAmongTheNamesAskedFor) {
+  list({"old.png", "sub/old.png"});
+  WrittenFiles files(folder_, "--plots", "eval"), others(folder_, "--plots", "eval");
+  others.write("new.png", [](const fs::path& file) { write_atomically(file, "picture"); });
+  files.remove_the_rest([](const fs::path& name) { return name.has_parent_path(); });
+  EXPECT_TRUE(fs::exists(folder_ / "old.png"));
+  EXPECT_FALSE(fs::exists(folder_ / "sub/old.png"));
+  EXPECT_NO_THROW(WrittenFiles(folder_, "--plots", "eval").place("new.png")) << "the other's line stays";
+}
+
+TEST_F(WrittenFilesOf, AFolderMayHaveLineBreaksAndBackslashesInTheirNames) {
+  for (const char* name : {"a\nb.txt", "a\\nb.txt", "a\\\nb.txt", "b\\"}) {
+    const auto write = [&] {
+      WrittenFiles(folder_, "--txt", "eval").write(name, [](const fs::path& file) {
+        write_atomically(file, "labels");
+      });
+    };
+    EXPECT_NO_THROW(write()) << name;
+    EXPECT_NO_THROW(write()) << name << " is of the first run";
+  }
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -308,6 +308,15 @@ TEST_F(Sources, AStreamThatCannotBeOpenedTellsNobodyItsPassword) {
   EXPECT_EQ(cv::utils::logging::getLogLevel(), before) << "it is the process's own";
 }
 
+TEST_F(Sources, AnAddressInAListIsRefusedWithoutItsPassword) {
+  image("a.jpg");
+  std::ofstream(folder_ / "cameras.txt") << "a.jpg\n\nrtsp://admin:s3cret@cam/live\n";
+  const std::string said = refusal((folder_ / "cameras.txt").string());
+  EXPECT_NE(said.find("rtsp://cam/live"), std::string::npos) << said;
+  EXPECT_NE(said.find("cameras.txt:3"), std::string::npos) << said;
+  for (const char* word : {"admin", "s3cret"}) EXPECT_EQ(said.find(word), std::string::npos) << said;
+}
+
 TEST_F(Sources, AFileThatIsNoVideoIsRefusedAloneAndSkippedAmongOthers) {
   std::ofstream(folder_ / "broken.mp4") << "this is text";
   image("z.png");
@@ -321,6 +330,49 @@ TEST_F(Sources, AFileThatIsNoVideoIsRefusedAloneAndSkippedAmongOthers) {
   ASSERT_TRUE(source->next(frame));
   EXPECT_TRUE(frame.failure.empty());
   EXPECT_FALSE(source->next(frame));
+}
+
+TEST_F(Sources, AVideoWithoutAFrameThatCanBeDecodedIsAFrameWithAFailure) {
+  image("a.png");
+  const std::string cut_gif = {'G', 'I', 'F', '8', '9', 'a', 8, 0, 8, 0, '\x80', 0, 0, 0, 0,
+                               0,   -1,  -1,  -1,  ',', 0,   0, 0, 0, 8, 0,      8, 0, 0, 2};
+  std::ofstream(folder_ / "b.gif", std::ios::binary) << cut_gif;
+  write_clip(folder_ / "c.avi", 30);
+  std::string avi;
+  {
+    std::ifstream in(folder_ / "c.avi", std::ios::binary);
+    avi.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  for (size_t at = 0; (at = avi.find("\xFF\xD8\xFF", at)) != std::string::npos;) {
+    const size_t end = std::min(avi.find("00dc", at), avi.find("idx1", at));
+    std::fill(avi.begin() + static_cast<std::ptrdiff_t>(at), avi.begin() + static_cast<std::ptrdiff_t>(end),
+              0);
+  }
+  std::ofstream(folder_ / "c.avi", std::ios::binary) << avi;
+  const testing::Logged logged;
+  const auto source = open_source(folder_.string());
+  std::vector<std::string> failed;
+  for (Frame frame; source->next(frame);) {
+    if (!frame.failure.empty()) failed.push_back(fs::path(frame.file).filename().string());
+  }
+  EXPECT_EQ(failed, (Names{"b.gif", "c.avi"}));
+  EXPECT_EQ(logged.text(), "") << "what skips them says so";
+}
+
+TEST_F(Sources, ImagesOfAKindThatIsNotReadHereAreReported) {
+  image("a.png");
+  for (const char* name : {"a.HEIC", "c.avif", "._d.heic"})
+    std::ofstream(folder_ / name, std::ios::binary) << std::string(4, '\0') + "ftypheic";
+  for (const std::string& text : {folder_.string(), (folder_ / "*").string()}) {
+    const auto source = open_source(text);
+    std::vector<std::string> failed;
+    for (Frame frame; source->next(frame);) {
+      source->decode(frame, {});
+      if (!frame.failure.empty()) failed.push_back(fs::path(frame.file).filename().string());
+    }
+    EXPECT_EQ(failed, (Names{"a.HEIC", "c.avif"})) << text;
+    EXPECT_EQ(source->names()[1], "a") << "of a.png, which is read";
+  }
 }
 
 TEST_F(Sources, WhatMeansNothingIsRefusedWithARemedy) {
