@@ -282,12 +282,13 @@ bool is_animated_webp(Bytes bytes) {
 std::optional<uint64_t> announced_pixels(Bytes bytes) {
   if (const auto header = parse_image_header(bytes))
     return header->width * static_cast<uint64_t>(header->height);
+  if (bytes.size() < 10) return std::nullopt;
+  if (matches(bytes, 0, "GIF8")) return uint64_t{little_endian(bytes, 6, 2)} * little_endian(bytes, 8, 2);
   if (bytes.size() < 24) return std::nullopt;
   // A PNG whose chunks cannot be walked has its size in the same place.
   if (image_format(bytes) == ImageFormat::png)
     return uint64_t{big_endian(bytes, 16, 4)} * big_endian(bytes, 20, 4);
   if (is_tiff(bytes)) return tiff_pixels(bytes);
-  if (matches(bytes, 0, "GIF8")) return uint64_t{little_endian(bytes, 6, 2)} * little_endian(bytes, 8, 2);
   if (matches(bytes, 0, "\x59\xA6\x6A\x95"))
     return uint64_t{big_endian(bytes, 4, 4)} * big_endian(bytes, 8, 4);
   if (is_pnm(bytes)) return pnm_pixels(bytes);

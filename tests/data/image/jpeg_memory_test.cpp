@@ -20,9 +20,19 @@ void take_address_space() {
   ::setrlimit(RLIMIT_AS, &limit);
 }
 
-/// Nor any part of the pages that it has.
-void take_all_memory() {
+/// Nor a large part of the pages that it has, such as what tests before this one released.
+void take_large_memory() {
   take_address_space();
+  void* volatile taken = nullptr;
+  for (size_t bytes = size_t{256} << 20; bytes >= size_t{2} << 20; bytes /= 2) {
+    do taken = std::malloc(bytes);
+    while (taken);
+  }
+}
+
+/// Nor any part of them.
+void take_all_memory() {
+  take_large_memory();
   void* volatile taken = nullptr;
   for (size_t bytes = size_t{1} << 20; bytes >= 16; bytes = bytes > 2048 ? bytes / 2 : bytes - 16) {
     do taken = std::malloc(bytes);
@@ -56,8 +66,8 @@ TEST(JpegMemory, ThatIsLackingFromTheStartIsNoBrokenFileAndNoCrash) {
 TEST(JpegMemory, ThatIsTooLittleForAllScansIsNoBrokenFile) {
   const auto file =
       encoded_jpeg(cv::Mat(4500, 4500, CV_8UC3, cv::Scalar(90, 120, 30)), {.progressive = true});
-  EXPECT_EXIT(end_after(take_address_space, [&] { decode_jpeg(file, 8); }), threw_bad_alloc, "");
-  EXPECT_EXIT(end_after(take_address_space, [&] { jpeg_is_whole(file); }), threw_bad_alloc, "");
+  EXPECT_EXIT(end_after(take_large_memory, [&] { decode_jpeg(file, 8); }), threw_bad_alloc, "");
+  EXPECT_EXIT(end_after(take_large_memory, [&] { jpeg_is_whole(file); }), threw_bad_alloc, "");
 }
 
 #endif
