@@ -23,20 +23,14 @@ TEST(WithMemory, WhatOneDnnCannotMakeForWantOfItIsBadAlloc) {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose tables need addresses
 
-[[noreturn]] void plan_without_address_space() {
+template <typename Work>
+[[noreturn]] void end_after(const Work& work) {
   rlimit limit{};
   ::getrlimit(RLIMIT_AS, &limit);
   limit.rlim_cur = 1;
   ::setrlimit(RLIMIT_AS, &limit);
-  ConvolutionSpec spec;
-  spec.input = {1, 24, 24, 16};
-  spec.output = {1, 24, 24, 32};
-  spec.kernel = 3;
-  spec.padding = 1;
-  spec.training = true;
-  cpu::CpuBackend backend;
   try {
-    (void)backend.plan_convolution(spec);
+    work();
   } catch (const std::bad_alloc&) {
     std::_Exit(7);
   } catch (...) {
@@ -45,8 +39,22 @@ TEST(WithMemory, WhatOneDnnCannotMakeForWantOfItIsBadAlloc) {
   std::_Exit(0);
 }
 
-TEST(WithMemory, NoCodeIsGeneratedWithoutIt) {
-  EXPECT_EXIT(plan_without_address_space(), ::testing::ExitedWithCode(7), "");
+const ::testing::ExitedWithCode ran_out_of_memory(7);
+
+TEST(WithMemory, NothingIsMadeWithoutAddressSpace) {
+  const auto begin_to_make = []() -> int { std::_Exit(2); };
+  EXPECT_EXIT(end_after([&] { onednn::with_memory(begin_to_make); }), ran_out_of_memory, "");
+}
+
+TEST(WithMemory, AConvolutionIsNotPlannedWithoutIt) {
+  ConvolutionSpec spec;
+  spec.input = {1, 24, 24, 16};
+  spec.output = {1, 24, 24, 32};
+  spec.kernel = 3;
+  spec.padding = 1;
+  spec.training = true;
+  cpu::CpuBackend backend;
+  EXPECT_EXIT(end_after([&] { backend.plan_convolution(spec); }), ran_out_of_memory, "");
 }
 
 #endif
