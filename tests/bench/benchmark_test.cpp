@@ -126,6 +126,15 @@ TEST(LoadersBenchmark, IsOfTheSizeThatIsGiven) {
   };
   EXPECT_EQ(size(32, 96), (std::vector<int>{32, 96}));
   EXPECT_EQ(size(0, 0), 64) << "the configuration's";
+  EXPECT_THROW(benchmark_loader({.data = run.config().string(),
+                                 .settings = {"train.size=64"},
+                                 .device = "cpu",
+                                 .batch = 2,
+                                 .height = 32,
+                                 .width = 96,
+                                 .seconds = 0.001}),
+               InputError)
+      << "two sizes";
 }
 
 /// Computes as another, and could use more workspace.
