@@ -108,6 +108,10 @@ TEST_F(Errors, CommandLine) {
   expect(run_program({"trian"}, run_.folder()), 2, {"'trian'", "'train'"});
   expect(run_program({"eval", "run.yaml", "--weight", "x"}, run_.folder()), 2, {"'--weights'"});
   expect(run_program({"eval", "run.yaml"}, run_.folder()), 2, {"--weights"});
+  expect(run_program(
+             {"eval", "run.yaml", "--weights", "x", "--precision", "fp32", "--set", "train.precision=bf16"},
+             run_.folder()),
+         2, {"--precision", "--set train.precision=bf16 contradict each other"});
   expect(run_program({"memory", "model.yaml", "--batch", "many"}, run_.folder()), 2, {"--batch"});
   EXPECT_EQ(run_program({"--help"}, run_.folder()).code, 0);
   EXPECT_EQ(run_program({"train", "--help"}, run_.folder()).code, 0);
