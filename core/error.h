@@ -2,6 +2,7 @@
 // paragraph: what happened, where (file:line), what to do. Bugs are reported by BRIGHTNET_CHECK instead.
 #pragma once
 
+#include <algorithm>
 #include <exception>
 #include <string>
 
@@ -17,11 +18,13 @@ ExitCode code_of_internal(const std::exception& problem);
 /// Levenshtein distance, in single-character edits; upper and lower case are the same.
 int edit_distance(const std::string& a, const std::string& b);
 
-/// The known word nearest to `word` by edit distance, or "" when none is near enough to be a typing error.
+/// The known word nearest to `word` by edit distance, or "" when none is near enough to be a typing error: half of its
+/// letters at most may differ. The dashes before an option are not counted as letters.
 template <typename Words>
 std::string nearest_word(const std::string& word, const Words& known) {
   std::string best;
-  int best_distance = 1 + static_cast<int>(word.size()) / 2;
+  const size_t dashes = std::min(word.find_first_not_of('-'), word.size());
+  int best_distance = 1 + static_cast<int>(word.size() - dashes) / 2;
   for (const auto& candidate : known) {
     const int distance = edit_distance(word, candidate);
     if (distance < best_distance) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <regex>
 #include <streambuf>
@@ -72,8 +73,11 @@ int close_checked(int descriptor) {
 /// the folder.
 int create_temporary(const fs::path& file, fs::path& temporary) {
   for (int number = 0;; ++number) {
-    temporary = file;
-    temporary += '.' + std::to_string(::getpid()) + '-' + std::to_string(number) + ".tmp";
+    const std::string ending = '.' + std::to_string(::getpid()) + '-' + std::to_string(number) + ".tmp";
+    std::string name = file.filename().string();
+    // The longest names that a file may have leave no room for the ending. A longer one is refused when it is opened.
+    if (name.size() <= NAME_MAX) name.resize(std::min(name.size(), NAME_MAX - ending.size()));
+    temporary = file.parent_path() / (name + ending);
     const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor >= 0) return descriptor;
     if (errno != EEXIST) cannot_write(file, std::strerror(errno));

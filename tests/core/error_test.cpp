@@ -60,6 +60,11 @@ TEST(Error, NearestWordIsASlipOfThePenOrNothing) {
   EXPECT_EQ(nearest_word("siez", known), "size");
   EXPECT_EQ(nearest_word("warmup", known), "");
   EXPECT_EQ(nearest_word("epoch", std::vector<string>{}), "");
+  const std::vector<string> options = {"--val", "--shear", "--weights"};
+  EXPECT_EQ(nearest_word("--wieghts", options), "--weights");
+  EXPECT_EQ(nearest_word("weights", options), "--weights");
+  EXPECT_EQ(nearest_word("--all", options), "");
+  EXPECT_EQ(nearest_word("--threads", options), "");
 }
 
 TEST(Error, AFailedCheckIsALogicErrorThatNamesItsPlace) {

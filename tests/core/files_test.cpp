@@ -432,6 +432,15 @@ TEST(Files, TemporaryFilesAreKnownByTheirWholeName) {
     EXPECT_FALSE(AtomicFile::is_temporary(other)) << other;
 }
 
+TEST(Files, AreWrittenUnderTheLongestNames) {
+  const auto folder = fresh_folder("longest");
+  const auto longest = folder / std::string(255, 'n');
+  write_atomically(longest, "all of it");
+  EXPECT_EQ(read_file(longest), "all of it");
+  EXPECT_THROW(AtomicFile(folder / std::string(256, 'n')), UserError);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
+}
+
 TEST(Files, ARealPathIsThatBehindLinks) {
   const auto folder = fresh_folder("real");
   write_atomically(folder / "mine", "");
