@@ -16,8 +16,10 @@ namespace {
 
 /// Silences the messages of OpenCV and FFmpeg on standard error, which duplicate our errors, unless the variable is set.
 void quieten_libraries() {
-  if (::setenv("OPENCV_FFMPEG_LOGLEVEL", "-8", 0) == 0)  // AV_LOG_QUIET
-    cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+  constexpr const char* variable = "OPENCV_FFMPEG_LOGLEVEL";
+  if (std::getenv(variable)) return;
+  ::setenv(variable, "-8", 0);  // AV_LOG_QUIET
+  cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
 }
 
 struct DetectArguments {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -55,13 +55,7 @@ std::string format_bytes(double bytes) {
     bytes /= 1024;
     ++unit;
   }
-  char text[32];
-  std::snprintf(text, sizeof text,
-                unit == 0    ? "%.0f %s"
-                : bytes < 10 ? "%.2f %s"
-                             : "%.1f %s",
-                bytes, units[unit]);
-  return text;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : bytes < 10 ? 2 : 1, units[unit]);
 }
 
 }  // namespace brightnet

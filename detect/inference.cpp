@@ -87,13 +87,15 @@ Network& InferenceNetwork::network(const InputSize& size) {
       setup.height = size.height;
       setup.width = size.width;
       other = std::make_unique<Network>(setup);
-      if (other->memory().arena() > arena_.bytes()) {
-        require_memory_of(*other, 0);
-        arena_ = DeviceBuffer(*setup.backend, other->memory().arena());
-        bound_ = nullptr;
-      }
     }
     wanted = other.get();
+  }
+  // Asked of every network: after a failure there is no memory, and the caller may go on with another size.
+  if (wanted->memory().arena() > arena_.bytes()) {
+    bound_ = nullptr;
+    arena_ = DeviceBuffer();
+    require_memory_of(*wanted, 0);
+    arena_ = DeviceBuffer(*wanted->setup().backend, wanted->memory().arena());
   }
   if (bound_ != wanted) wanted->bind(arena_.data());
   bound_ = wanted;

@@ -178,9 +178,10 @@ void CallingThread::ask(const std::function<void()>& call) {
 }
 
 nb::object array_of(const std::shared_ptr<uint8_t>& bytes, std::initializer_list<size_t> shape) {
-  auto* const kept = new std::shared_ptr<uint8_t>(bytes);
-  const nb::capsule owner(kept,
+  auto kept = std::make_unique<std::shared_ptr<uint8_t>>(bytes);
+  const nb::capsule owner(kept.get(),
                           [](void* data) noexcept { delete static_cast<std::shared_ptr<uint8_t>*>(data); });
+  kept.release();  // the capsule's from here on
   return nb::cast(nb::ndarray<nb::numpy, uint8_t>(bytes.get(), shape.size(), shape.begin(), owner));
 }
 

@@ -100,9 +100,11 @@ nb::dict dict_of(const Scores& scores);
 /// An array of the values, in memory of its own.
 template <typename Value>
 nb::object array_of(std::vector<Value> values, std::initializer_list<size_t> shape) {
-  auto* const kept = new std::vector<Value>(std::move(values));
-  const nb::capsule owner(kept, [](void* data) noexcept { delete static_cast<std::vector<Value>*>(data); });
-  return nb::cast(nb::ndarray<nb::numpy, Value>(kept->data(), shape.size(), shape.begin(), owner));
+  auto kept = std::make_unique<std::vector<Value>>(std::move(values));
+  const nb::capsule owner(kept.get(),
+                          [](void* data) noexcept { delete static_cast<std::vector<Value>*>(data); });
+  Value* const first = kept.release()->data();  // the capsule's from here on
+  return nb::cast(nb::ndarray<nb::numpy, Value>(first, shape.size(), shape.begin(), owner));
 }
 
 /// Bytes that stay where they are for as long as the array, or what is made from it, lives.

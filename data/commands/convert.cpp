@@ -1,8 +1,6 @@
 #include "data/commands/convert.h"
 
-#include <map>
 #include <memory>
-#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,6 +11,7 @@
 #include "core/output_files.h"
 #include "core/printable.h"
 #include "core/text.h"
+#include "core/unique_names.h"
 #include "data/formats/places.h"
 #include "data/image/stored_file.h"
 
@@ -61,16 +60,11 @@ std::string utf8_only(std::string text) {
 class FileNames {
  public:
   std::string of(const fs::path& image) {
-    const std::string stem = utf8_only(image.stem().string());
-    std::string name = stem;
-    for (int& times = used_[stem]; !taken_.insert(name).second;)
-      name = fmt::format("{}_{}", stem, ++times + 1);
-    return name + utf8_only(image.extension().string());
+    return names_.of(utf8_only(image.stem().string())) + utf8_only(image.extension().string());
   }
 
  private:
-  std::set<std::string> taken_;
-  std::map<std::string, int> used_;
+  UniqueNames names_;
 };
 
 void place_image(const fs::path& from, const fs::path& to, bool copy) {

@@ -4,7 +4,6 @@
 #include <array>
 #include <memory>
 #include <numeric>
-#include <set>
 #include <span>
 #include <string>
 
@@ -13,6 +12,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/random.h"
+#include "core/unique_names.h"
 #include "data/commands/convert.h"
 #include "data/image/stored_file.h"
 
@@ -87,13 +87,11 @@ class Keys {
       --length;  // not within a character
     key.resize(length);
     std::replace(key.begin(), key.end(), '.', '_');
-    std::string unique = key;
-    for (int again = 2; !taken_.insert(unique).second; ++again) unique = fmt::format("{}_{}", key, again);
-    return unique;
+    return names_.of(key);
   }
 
  private:
-  std::set<std::string> taken_;
+  UniqueNames names_;
 };
 
 std::vector<uint32_t> order_of(const Dataset& dataset, Split split) {

@@ -158,10 +158,8 @@ const std::string* ClassNames::find(double id, const std::string& where, Problem
   if (id >= 0 && id < static_cast<double>(names_.size()) && id == std::floor(id)) return &names_[id];
   const size_t last = names_.size() - 1;
   const size_t nearest = id < 0 ? 0 : id > static_cast<double>(last) ? last : static_cast<size_t>(id);
-  char number[32];
-  std::snprintf(number, sizeof number, "%.7g", id);
   log.add(DataProblem::Kind::unknown_class, where,
-          std::string("class id ") + number + " is out of range: " +
+          fmt::format("class id {:.7g} is out of range: ", id) +
               (last == 0 ? "there is 1 class, 0"
                          : fmt::format("there are {} classes, 0 to {}", names_.size(), last)),
           "Ids count from 0; the nearest known class is " + std::to_string(nearest) + ", '" +

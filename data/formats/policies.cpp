@@ -4,6 +4,8 @@
 #include <set>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "data/image/turned_boxes.h"
 
 namespace brightnet {
@@ -12,9 +14,7 @@ namespace {
 using Kind = DataProblem::Kind;
 
 std::string numbers(const LabelledBox& box) {
-  char text[128];
-  std::snprintf(text, sizeof text, "%.6g %.6g to %.6g %.6g", box.x1, box.y1, box.x2, box.y2);
-  return text;
+  return fmt::format("{:.6g} {:.6g} to {:.6g} {:.6g}", box.x1, box.y1, box.x2, box.y2);
 }
 
 }  // namespace

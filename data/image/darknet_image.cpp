@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -116,11 +117,11 @@ cv::Mat read_darknet_image(const fs::path& file, int channels, uint64_t max_pixe
     throw ImageError(ImageError::Kind::undecodable, "one of its Huffman tables has more than 256 symbols",
                      file);
   int width = 0, height = 0, stored = 0;
-  uint8_t* pixels =
-      stbi_load_from_memory(whole.data(), static_cast<int>(whole.size()), &width, &height, &stored, channels);
+  const std::unique_ptr<uint8_t, decltype(&stbi_image_free)> pixels(
+      stbi_load_from_memory(whole.data(), static_cast<int>(whole.size()), &width, &height, &stored, channels),
+      stbi_image_free);
   if (!pixels) throw ImageError(ImageError::Kind::undecodable, stbi_failure_reason(), file);
-  const cv::Mat image = cv::Mat(height, width, CV_8UC(channels), pixels).clone();
-  stbi_image_free(pixels);
+  const cv::Mat image = cv::Mat(height, width, CV_8UC(channels), pixels.get()).clone();
   const auto header = parse_image_header(whole);
   return upright(image, header ? header->orientation : 1);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "core/unique_names.h"
 #include "data/image/read_image.h"
 #include "detect/sources/video.h"
 
@@ -21,11 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Names for files, none of them twice: the second "dog" becomes "dog_2", or "dog_3" beside a file "dog_2", which keeps its
-/// own. Nor is an image called like a frame of a video: "clip" becomes "clip_2" beside an image "clip_000012".
-class UniqueNames {
+/// Names for the files of a source: the second "dog" becomes "dog_3" beside a file "dog_2", which keeps its own. Nor is an
+/// image called like a frame of a video: "clip" becomes "clip_2" beside an image "clip_000012".
+class SourceNames {
  public:
-  explicit UniqueNames(const std::vector<fs::path>& files) {
+  explicit SourceNames(const std::vector<fs::path>& files) {
     for (const fs::path& file : files) {
       stems_.insert(file.stem().string());
       if (!is_video_name(file)) images_.insert(file.stem().string());
@@ -35,12 +35,10 @@ class UniqueNames {
   std::string of(const fs::path& file) {
     const std::string wanted = file.stem().string();
     const bool is_clip = is_video_name(file);
-    std::string name = wanted;
-    const auto is_anothers = [&] { return name != wanted && stems_.contains(name); };
-    for (int& times = used_[wanted];
-         is_anothers() || (is_clip && names_an_image(name)) || !taken_.insert(name).second;)
-      name = fmt::format("{}_{}", wanted, ++times + 1);
-    return name;
+    return names_.of(wanted, [&](const std::string& name) {
+      const bool is_anothers = name != wanted && stems_.contains(name);
+      return !is_anothers && !(is_clip && names_an_image(name));
+    });
   }
 
  private:
@@ -55,10 +53,9 @@ class UniqueNames {
     return false;
   }
 
-  std::set<std::string> taken_;
-  std::map<std::string, int> used_;  // how often a name had to be changed
-  std::set<std::string> images_;     // stems of the images
-  std::set<std::string> stems_;      // stems of all files
+  UniqueNames names_;
+  std::set<std::string> images_;  // stems of the images
+  std::set<std::string> stems_;   // stems of all files
 };
 
 std::string name_of_frame(const Clip& clip, int64_t number) {
@@ -113,7 +110,7 @@ class FileSource : public Source {
  public:
   FileSource(std::vector<fs::path> files, const SourceOptions& options)
       : Source(options.max_pixels), files_(std::move(files)), options_(options) {
-    UniqueNames unique(files_);
+    SourceNames unique(files_);
     names_.resize(files_.size());
     // "dog.heic" that is not read here leaves its name to "dog.jpg".
     for (const bool is_read : {true, false}) {

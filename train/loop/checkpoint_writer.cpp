@@ -127,8 +127,8 @@ void CheckpointWriter::write_weights(const std::filesystem::path& file, std::vec
   if (const TileOptions& tiles = setup_.config.data.tiles)
     trained->training["tiles"] = fmt::format("{},{:g}", tiles.size, tiles.overlap);
   if (evaluation.iteration == progress.iteration && evaluation.AP != no_truths) {
-    trained->training["AP"] = std::to_string(evaluation.AP);
-    trained->training["AP50"] = std::to_string(evaluation.AP50);
+    trained->training["AP"] = fmt::format("{:f}", evaluation.AP);
+    trained->training["AP50"] = fmt::format("{:f}", evaluation.AP50);
   }
   setup_.files.write(file, trained->values.size() * sizeof(float),
                      [file, trained] { save_weights(file, *trained); });

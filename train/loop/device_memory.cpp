@@ -1,7 +1,9 @@
 #include "train/loop/device_memory.h"
 
 #include <algorithm>
-#include <cctype>
+#include <charconv>
+#include <map>
+#include <string_view>
 
 #include "core/alignment.h"
 #include "core/require_memory.h"
@@ -278,23 +280,16 @@ int largest_batch(const RunConfig& config, const Model& model, Backend& backend,
 }
 
 size_t parse_bytes(const std::string& text) {
-  size_t used = 0;
+  const std::string_view amount = trimmed(text);
   double value = 0;
-  try {
-    value = std::stod(text, &used);
-  } catch (const std::logic_error&) {
-    used = 0;
-  }
-  std::string unit;
-  for (size_t i = used; i < text.size(); ++i) {
-    if (!std::isspace(static_cast<unsigned char>(text[i]))) unit += text[i];
-  }
+  const auto read = std::from_chars(amount.data(), amount.data() + amount.size(), value);
+  const std::string_view unit = trimmed(amount.substr(static_cast<size_t>(read.ptr - amount.data())));
   static const std::map<std::string, double> units{
       {"", 1},       {"b", 1},         {"kb", 1e3},         {"mb", 1e6},           {"gb", 1e9},
       {"tb", 1e12},  {"k", 1024},      {"m", 1048576},      {"g", 1073741824},     {"t", 1099511627776},
       {"kib", 1024}, {"mib", 1048576}, {"gib", 1073741824}, {"tib", 1099511627776}};
-  const auto factor = units.find(lower_case(unit));
-  if (used == 0 || factor == units.end() || !(value > 0) || value * factor->second > 1e18) {
+  const auto factor = units.find(lower_case(std::string(unit)));
+  if (read.ec != std::errc() || factor == units.end() || !(value > 0) || value * factor->second > 1e18) {
     throw InputError("'" + text + "' is no amount of memory", "",
                      "Write it as 8GiB, 512MB or a number of bytes.");
   }

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include <fmt/format.h>
+
 #include "core/alignment.h"
 #include "kernels/math/loss_scaler.h"
 
@@ -87,7 +89,7 @@ void OptimizerStep::stop(const StepState& seen) const {
       "spoils them long before: resume only if metrics.csv shows a falling loss up to then.";
   if (!policy_.scales_loss) throw InputError(begin, "", remedy);
   throw InputError(
-      begin + "; the loss scale has come down to " + std::to_string(seen.loss_scale), "",
+      begin + "; the loss scale has come down to " + fmt::format("{:f}", seen.loss_scale), "",
       remedy +
           " If --precision bf16 or fp32 trains well, the values themselves leave fp16's range: train "
           "in bf16, or give the layers concerned `precision: fp32` in the model's YAML.");

@@ -1,8 +1,8 @@
 #include "train/report/metrics_csv.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -37,9 +37,11 @@ std::string row_line(double epoch, std::span<const double> values) {
 
 double parse_cell(const std::string& cell, const std::string& where) {
   if (cell.empty()) return std::numeric_limits<double>::quiet_NaN();
-  char* end = nullptr;
-  const double value = std::strtod(cell.c_str(), &end);
-  if (*end != '\0') throw InputError("'" + cell + "' is not a number", where);
+  double value = 0;
+  const char* const end = cell.data() + cell.size();
+  // Unlike parse_number() it reads "inf" and "nan" too.
+  if (const auto read = std::from_chars(cell.data(), end, value); read.ec != std::errc() || read.ptr != end)
+    throw InputError("'" + cell + "' is not a number", where);
   return value;
 }
 

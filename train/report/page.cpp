@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <opencv2/imgproc.hpp>
 
-#include "core/error.h"
+#include "core/text.h"
 #include "data/image/jpeg.h"
 #include "train/report/page_parts.h"
 
@@ -24,7 +24,7 @@ constexpr const char* content_begin = "<script type=\"application/json\" id=\"co
 /// Six digits are more than a screen shows. What is not finite becomes null.
 Json number(double value) {
   if (!std::isfinite(value)) return nullptr;
-  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+  return *parse_number(fmt::format("{:.6g}", value));
 }
 
 Json numbers(const std::vector<double>& values, size_t step = 1) {
