@@ -14,13 +14,13 @@ namespace {
 
 /// There is neither a network nor a device, and all batches have one size.
 const HeededKeys& keys_of_batches() {
-  constexpr const char* size = "Give the size as TrainingBatchOptions::height and width.";
+  constexpr const char* size = "Give the size beside the settings.";
   static const HeededKeys keys{.by = "batches for another trainer",
                                .keys = {"data.", "augment.", "input.", "loader.workers", "loader.prefetch",
                                         "loader.cache_mb", "loader.shuffle_buffer", "train.seed"},
                                .remedies = {{"train.size", size},
-                                            {"train.batch", "Give it as TrainingBatchOptions::batch."},
-                                            {"train.epochs", "Give them as TrainingBatchOptions::epochs."}}};
+                                            {"train.batch", "Give the batch beside the settings."},
+                                            {"train.epochs", "Give the epochs beside the settings."}}};
   return keys;
 }
 
@@ -49,7 +49,7 @@ class TrainingBatches::Implementation {
  public:
   explicit Implementation(const TrainingBatchOptions& options) {
     const RunConfig config = NamedRun(configuration_at(options.data, options.settings)).load();
-    keys_of_batches().refuse_others(options.settings, "TrainingBatchOptions::settings");
+    keys_of_batches().refuse_others(options.settings, "settings");
     dataset_ = training_images(config, read_run_data(config, false).training, false);
     Loader::Setup setup;
     setup.dataset = &dataset_;

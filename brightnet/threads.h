@@ -14,7 +14,8 @@ BRIGHTNET_PUBLIC void limit_openmp_threads();
 BRIGHTNET_PUBLIC void limit_image_threads();
 
 /// Does what limit_image_threads() does for as long as one of these objects lives, in a process where others use OpenCV too. The
-/// last object gives back the number of threads that the first one found, unless it has been changed meanwhile.
+/// last object gives back the number of threads that the first one found, unless it has been changed meanwhile. OpenCV ends its
+/// threads when their number changes: no other thread may be in OpenCV when the first object is made or the last one goes.
 class BRIGHTNET_PUBLIC LimitedImageThreads {
  public:
   LimitedImageThreads();

@@ -63,6 +63,15 @@ struct Dataset {
   std::vector<ImageRecord> images;
   std::vector<std::string> classes;
   std::vector<DataProblem> problems;
+
+  /// How many objects of each class there are to learn from: all but crowds.
+  std::vector<int64_t> objects_of_classes() const {
+    std::vector<int64_t> objects(classes.size());
+    for (const ImageRecord& image : images) {
+      for (const Annotation& a : image.annotations) objects[a.class_id] += !a.crowd;
+    }
+    return objects;
+  }
 };
 
 }  // namespace brightnet

@@ -68,6 +68,8 @@ void add_data(nb::module_& m) {
           "__init__",
           [](OwnedBatches* self, const std::filesystem::path& data, const std::vector<std::string>& settings,
              int batch, std::pair<int, int> size, int64_t epochs) {
+            // Before the loader's threads: OpenCV takes its own away from under whoever decodes.
+            const LimitedImageThreads limited;
             Owned<TrainingBatches> made;
             {
               const LibraryCall call;

@@ -46,7 +46,7 @@ struct AugmentOptions {
   // data/augment/pixels.h
   float blur = 0, noise = 0, grey = 0;  ///< probabilities
   ValueRange blur_sigma{0.5f, 1.5f};    ///< standard deviation, pixels of the input
-  float blur_background = 0;            ///< probability among images that `blur` leaves
+  float blur_background = 0;            ///< probability; of images that `blur` leaves sharp
   ValueRange blur_background_sigma{2.0f, 3.0f};
   ValueRange noise_sigma{2.0f, 10.0f};  ///< standard deviation, of values up to 255
 

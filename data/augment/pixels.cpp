@@ -63,10 +63,11 @@ bool draws_pixels(const AugmentOptions& options) {
 }
 
 PixelDraw draw_pixels(Random& random, const AugmentOptions& options) {
-  // One number decides between the two blurs, so that an image gets one of them at most.
+  // One number decides between the two blurs, so that an image gets one of them at most; from its two ends, so that either
+  // blurs the same images without the other.
   const float which = random.uniform();
   const bool blurs_all = which < options.blur;
-  const bool blurs = which < options.blur + options.blur_background;
+  const bool blurs = blurs_all || which >= 1 - options.blur_background;
   const ValueRange& sigma = blurs_all ? options.blur_sigma : options.blur_background_sigma;
   const float blur = random.uniform(sigma.low, sigma.high);
   const bool is_noisy = random.chance(options.noise);

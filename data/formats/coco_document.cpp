@@ -30,7 +30,9 @@ ParsedJson parse_coco(const fs::path& file, const std::set<std::string>& skip) {
   };
   ParsedJson document = read_json(file, keep);
   if (document.is_object()) return document;
-  throw InputError("an object with images, annotations and categories was expected", file.string());
+  throw InputError(
+      "an object with images, annotations and categories was expected", file.string(),
+      "COCO's detection results and Label Studio's own JSON are lists: export COCO, YOLO or Pascal VOC there.");
 }
 
 ParsedJson read_coco(const fs::path& file) {

@@ -80,6 +80,9 @@ TEST_F(OutputFiles, WhatIsNoEarlierAnswerIsNotReplaced) {
   EXPECT_NE(refused("[\n]\n", answer_beginning("AP")), "");
   EXPECT_NE(refused("my notes", answer_beginning("AP")).find("not an earlier output"), std::string::npos);
   EXPECT_NE(refused("{", answer_beginning("AP")), "") << "shorter than a beginning";
+  std::ofstream(folder_ / "image.txt");
+  EXPECT_THROW(check_answer_file(folder_ / "image.txt", "--json", "{"), InputError)
+      << "the labels of an image without objects";
   fs::create_directories(folder_ / "folder");
   EXPECT_THROW(check_answer_file(folder_ / "folder", "--json", "{"), InputError);
   EXPECT_THROW(check_answer_file("/dev/null", "--json", "{"), InputError);

@@ -35,6 +35,10 @@ struct TrainingSetup {
   std::function<double()> now = seconds_now;
   /// Told what happens, in this order (train/loop/training_observer.h).
   std::vector<TrainingObserver*> observers = {};
+  /// What the images of `train` are tiles of (data.tiles); null: they are whole.
+  const Dataset* pictures = nullptr;
+
+  const Dataset& training_pictures() const { return pictures ? *pictures : train; }
 };
 
 }  // namespace brightnet

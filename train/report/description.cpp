@@ -40,10 +40,7 @@ RunDescription describe_run(const TrainingSetup& setup, const ParameterLayout& l
   run.name = setup.folder.path().filename().string();
   run.classes = setup.train.classes;
   run.taught = config.distillation != nullptr;
-  run.training_objects.resize(run.classes.size());
-  for (const ImageRecord& image : setup.train.images) {
-    for (const Annotation& a : image.annotations) ++run.training_objects[a.class_id];
-  }
+  run.training_objects = setup.training_pictures().objects_of_classes();
   if (std::string shared = describe_trained_on(setup.train, setup.val); !shared.empty())
     run.warnings.push_back(std::move(shared));
   run.data = {{"training split", describe_split(setup.train)},

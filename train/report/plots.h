@@ -47,8 +47,9 @@ int best_of(const Curve& curve, Better better);
 bool is_logarithmic(const PlotPanel& panel);
 
 /// The panels of a run, from those columns of its metrics.csv that are there: each part of the loss in
-/// training and on the validation split, AP, precision and recall, the classes' AP, learning rate.
-std::vector<PlotPanel> results_panels(const MetricsTable& table);
+/// training and on the validation split, AP, precision and recall, the classes' AP, learning rate. A validation loss that
+/// rises by much within `settling_epochs` is explained.
+std::vector<PlotPanel> results_panels(const MetricsTable& table, double settling_epochs = 0);
 
 /// Panels over the same horizontal axis, with the best and last value of each curve. A curve has the same
 /// colour in each panel. `best_epoch` is marked in all of them; 0: none.

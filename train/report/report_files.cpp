@@ -241,8 +241,8 @@ bool RunReport::plot_due() const {
 void RunReport::plot() {
   if (!best_is_drawn_) draw_best();
   best_effort_.attempt("The plot of the curves (results.png)", [this] {
-    write_picture("results.png",
-                  plot_panels(results_panels(csv_.for_drawing()), "epoch", standing_.best_epoch));
+    write_picture("results.png", plot_panels(results_panels(csv_.for_drawing(), run_.settling_epochs),
+                                             "epoch", standing_.best_epoch));
   });
   best_effort_.attempt("The report page (report.html)", [this] { write_page(); });
   all_is_drawn_ = true;

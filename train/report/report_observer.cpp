@@ -29,6 +29,8 @@ void ReportObserver::run_began(const RunBegan& event) {
   const TrainingStatus& status = event.status;
   RunDescription run = describe_run(setup_, layout_, event.device_memory);
   run.choices = choices_;
+  constexpr double settling_steps = 150;
+  run.settling_epochs = settling_steps / static_cast<double>(status.steps_per_epoch);
   // What was written of the last step so far stays: its row comes before the state that the run resumes from.
   const int64_t first_step = status.iteration + 1;
   report_.emplace(setup_.folder, setup_.files, best_effort_, std::move(run),

@@ -23,12 +23,10 @@ Curve curve_of(const MetricsTable& table, int column, const Line& line, const st
   return curve;
 }
 
-/// Whether a validation loss rises by much between a run's first evaluations. The running statistics of batch-norm follow
-/// those of the batches by 3 % a step, so that an evaluation in the first hundred steps is of another network than trains.
-bool jumps_early(const Curve& curve) {
-  constexpr size_t first = 5;
+/// Whether a validation loss rises by much between evaluations of a run's first epochs.
+bool jumps_early(const Curve& curve, double settling_epochs) {
   constexpr double much = 1.25;
-  for (size_t i = 1; i < std::min(first, curve.y.size()); ++i) {
+  for (size_t i = 1; i < curve.y.size() && curve.x[i] <= settling_epochs; ++i) {
     if (curve.y[i] > much * curve.y[i - 1]) return true;
   }
   return false;
@@ -36,7 +34,7 @@ bool jumps_early(const Curve& curve) {
 
 }  // namespace
 
-std::vector<PlotPanel> results_panels(const MetricsTable& table) {
+std::vector<PlotPanel> results_panels(const MetricsTable& table, double settling_epochs) {
   constexpr int train = 0, validation = 1, more = 2;
   std::vector<PlotPanel> panels;
   const std::vector<double> grew = table.input_growth();
@@ -51,7 +49,7 @@ std::vector<PlotPanel> results_panels(const MetricsTable& table) {
   const auto add_loss = [&](const std::string& title, const std::string& column,
                             const std::string& val_column) {
     add(title, {{column, "training", train}, {val_column, "validation", validation}}, Better::lower);
-    if (table.column(val_column) >= 0 && jumps_early(panels.back().curves.back()))
+    if (table.column(val_column) >= 0 && jumps_early(panels.back().curves.back(), settling_epochs))
       panels.back().note = "validation jumps while batch-norm settles";
   };
   add_loss("box loss", "box_loss", "val_box");

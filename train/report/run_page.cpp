@@ -62,8 +62,8 @@ void add_classes(Page& page, const std::vector<int64_t>& training_objects, const
   page.table("Classes", head, rows);
 }
 
-std::vector<PlotPanel> all_panels(const MetricsTable& curves) {
-  std::vector<PlotPanel> panels = results_panels(curves);
+std::vector<PlotPanel> all_panels(const MetricsTable& curves, double settling_epochs) {
+  std::vector<PlotPanel> panels = results_panels(curves, settling_epochs);
   const auto add = [&](const char* title, const char* column) {
     const int at = curves.column(column);
     if (at < 0) return;
@@ -92,7 +92,7 @@ Page run_page(const RunDescription& run, const RunStanding& now, const Page& bef
   std::vector<std::string> sentences = run.warnings;
   sentences.insert(sentences.end(), now.sentences.begin(), now.sentences.end());
   page.sentences("What stands out", sentences);
-  page.panels("Curves", all_panels(now.curves), "epoch", now.best_epoch);
+  page.panels("Curves", all_panels(now.curves, run.settling_epochs), "epoch", now.best_epoch);
   if (now.best) {
     add_classes(page, run.training_objects, *now.best);
     page.confusion(*now.best);

@@ -17,6 +17,9 @@ struct RunDescription {
   bool taught = false;  ///< whether it learns from a teacher
   /// The number of objects of each class in the training split.
   std::vector<int64_t> training_objects;
+  /// The epochs in which batch-norm's running statistics settle: they follow those of the batches by 3 % a step, so that an
+  /// evaluation before is of another network than trains.
+  double settling_epochs = 0;
   /// Warnings about what makes the scores other than they seem.
   std::vector<std::string> warnings;
   Page::Pairs model, data, machine;

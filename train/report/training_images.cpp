@@ -27,8 +27,9 @@ int64_t affordable_images(const Trainer& trainer, const TrainingSetup& setup, co
   return count < least ? 0 : count;
 }
 
-std::optional<TrainingImages> measure(Trainer& trainer, const TrainingSetup& setup, const Dataset& pictures,
+std::optional<TrainingImages> measure(Trainer& trainer, const TrainingSetup& setup,
                                       const std::stop_token& stop) {
+  const Dataset& pictures = setup.training_pictures();
   const std::optional<Metrics>& validation = trainer.last_metrics();
   if (!validation || setup.val.images.empty()) return std::nullopt;
   int64_t count = setup.communicator.leads() ? affordable_images(trainer, setup, pictures) : 0;
@@ -46,10 +47,10 @@ std::optional<TrainingImages> measure(Trainer& trainer, const TrainingSetup& set
 }  // namespace
 
 std::optional<TrainingImages> measure_training_images(Trainer& trainer, const TrainingSetup& setup,
-                                                      const Dataset& pictures, const std::stop_token& stop) {
+                                                      const std::stop_token& stop) {
   std::optional<TrainingImages> images;
   BestEffort().attempt_together(setup.communicator, "The measurement on training images",
-                                [&] { images = measure(trainer, setup, pictures, stop); });
+                                [&] { images = measure(trainer, setup, stop); });
   return images;
 }
 

@@ -11,10 +11,9 @@ namespace brightnet {
 
 /// Evaluates a finished run's last weights on some training images, where that takes little of the run's time and
 /// the weights were evaluated on the validation split in this process. A request to stop leaves it out, and so does
-/// an error, with a warning. All ranks call it, with the setup of the trainer. `pictures`: what the training split
-/// was cut from (data.tiles), as evaluations merge the tiles of a picture; otherwise the split.
+/// an error, with a warning. All ranks call it, with the setup of the trainer. Of tiles the pictures are evaluated, whose
+/// tiles are merged as in validation.
 std::optional<TrainingImages> measure_training_images(Trainer& trainer, const TrainingSetup& setup,
-                                                      const Dataset& pictures,
                                                       const std::stop_token& stop = {});
 
 }  // namespace brightnet

@@ -9,6 +9,7 @@
 #include "core/division.h"
 #include "core/host_memory.h"
 #include "core/text.h"
+#include "train/setup/growing_sizes.h"
 
 namespace brightnet {
 namespace {
@@ -59,10 +60,9 @@ constexpr double images_per_minute_on_cpu = 1000, images_per_minute_on_gpu = 300
 constexpr int usual_threads = 2;              // of the former
 constexpr double usual_flops = 6775488512.0;  // of both: RunFacts::flops of yolov4-tiny at 416 pixels
 
-// The input grows to its full size, from about half, over this part of the run. A small input is of little use below
+// The input grows to its full size over this part of the run (train/setup/growing_sizes.h). A small input is of little use below
 // the smallest size, where few pixels are left; on GPUs it has not been measured.
 constexpr float growing_part = 0.6f;
-constexpr double first_size = 0.54, second_size = 0.77;
 constexpr int smallest_growing_size = 288;
 // Smaller objects are hardly learned from the small inputs: on circuit boards, whose defects have 10 pixels there, the
 // score rose only once the input had grown. Pretrained layers know objects at full size, and small inputs teach them
@@ -335,35 +335,27 @@ class Chooser {
     }
   }
 
-  /// Sizes from about half of `size` to itself. They have its ratio, and read back from the run's config.yaml unchanged.
-  std::vector<InputSize> growing_sizes(const InputSize& size) const {
-    const auto rounded = [&](double side) {
-      return std::max(1, static_cast<int>(std::lround(side / facts_.stride))) * facts_.stride;
-    };
-    std::vector<InputSize> sizes;
-    for (const double part : {first_size, second_size}) {
-      // The longer side follows from the rounded shorter one, of which rounding changes more.
-      const double factor = static_cast<double>(rounded(part * size.shorter())) / size.shorter();
-      const InputSize smaller(rounded(factor * size.height), rounded(factor * size.width));
-      if (smaller < size && (sizes.empty() || sizes.back() < smaller) &&
-          with_ratio_of(size, smaller) == smaller)
-        sizes.push_back(smaller);
-    }
-    sizes.push_back(size);
-    return sizes;
-  }
-
   /// Why the input is constant where the user did not say; "" where it grows.
   std::string why_constant(const InputSize& size) const {
     if (size.shorter() < smallest_growing_size) return "the input is small";
     if (published()) return "as YOLOv4 is trained";
     if (facts_.pretrained) return "pretrained layers know objects at full size";
     if (facts_.small_box > 0 &&
-        facts_.small_box * first_size * std::sqrt(static_cast<double>(size.pixels())) < smallest_object)
+        facts_.small_box * first_growing_size * std::sqrt(static_cast<double>(size.pixels())) <
+            smallest_object)
       return fmt::format("a quarter of the objects would have less than {:g} pixels", smallest_object);
     if (facts_.device.gpu) return "not measured on GPUs";
-    if (growing_sizes(size).size() == 1) return "no smaller size has the same ratio";
+    if (growing_sizes(size, facts_.stride).size() == 1) return "no smaller size has the same ratio";
     return "";
+  }
+
+  void grow_through_given() {
+    TrainOptions& train = config_.train;
+    if (!train.size.has_value()) return;
+    const std::vector<InputSize> sizes = grown_to(train.size, train.sizes, config_.where("train.sizes"));
+    if (sizes.size() > train.sizes.size())
+      choices_.push_back({"train.sizes", sizes_text(sizes), "the input grows to its full size"});
+    train.sizes = sizes;
   }
 
   void grow() {
@@ -372,14 +364,13 @@ class Chooser {
     const auto constant = [&](const std::string& reason) {
       choose("train.grow", train.grow, 0.0f, "one size for the whole run: " + reason);
     };
-    if (asked && (train.grow == 0 || !train.sizes.empty())) return;
+    if (asked && train.grow == 0) return;
+    if (asked && !train.sizes.empty()) return grow_through_given();
     if (!train.sizes.empty()) return constant("train.sizes are drawn at random");
     if (!train.size.has_value()) return constant("the input's size is not known here");
     if (const std::string why = asked ? "" : why_constant(train.size); !why.empty()) return constant(why);
-    train.sizes = growing_sizes(train.size);
-    std::string text;
-    for (const InputSize& each : train.sizes) text += (text.empty() ? "" : ", ") + each.text();
-    choices_.push_back({"train.sizes", '[' + text + ']',
+    train.sizes = growing_sizes(train.size, facts_.stride);
+    choices_.push_back({"train.sizes", sizes_text(train.sizes),
                         train.sizes.size() > 1 ? "training begins with small inputs"
                                                : "no smaller size has the same ratio"});
     choose("train.grow", train.grow, growing_part,

@@ -50,12 +50,7 @@ std::vector<float> balanced_class_weights(const std::vector<int64_t>& objects) {
 
 std::optional<Choice> choose_class_weights(RunConfig& config, const Dataset& train, const Model& model) {
   if (!wants_class_weights(model)) return std::nullopt;
-  std::vector<int64_t> objects(train.classes.size());
-  for (const auto& image : train.images) {
-    for (const auto& a : image.annotations) {
-      if (!a.crowd) ++objects[a.class_id];
-    }
-  }
+  const std::vector<int64_t> objects = train.objects_of_classes();
   // Three digits, so that the configuration reads back as the same numbers.
   HeadClassWeights weights;
   for (const float factor : balanced_class_weights(objects))

@@ -48,10 +48,7 @@ RunOutcome run_outcome(const Preparation& run, const RunFolder& folder, const Me
     outcome.curves = read_metrics_csv(folder.metrics());
   } catch (const InputError&) {  // it could not be written, which is said where the run ends
   }
-  outcome.training_objects.resize(run.training.classes.size());
-  for (const ImageRecord& image : run.training.images) {
-    for (const Annotation& a : image.annotations) ++outcome.training_objects[a.class_id];
-  }
+  outcome.training_objects = run.training_pictures().objects_of_classes();
   return outcome;
 }
 

@@ -186,7 +186,8 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
                       .folder = folder,
                       .files = files,
                       .communicator = ranks,
-                      .collectives = gpus ? *gpus : ranks.host_collectives()};
+                      .collectives = gpus ? *gpus : ranks.host_collectives(),
+                      .pictures = &run.training_pictures()};
   std::optional<RunObservers> observers;
   observe(observers, setup, run, host);
   Trainer trainer(setup, *run.layout, run.initial);
@@ -210,9 +211,8 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
 
   const TrainingEnd end = trainer.run(stop);
   if (end != TrainingEnd::interrupted) {
-    const RunEnding ending{
-        .stopped_early = end == TrainingEnd::no_better,
-        .training_images = measure_training_images(trainer, setup, run.training_pictures(), stop)};
+    const RunEnding ending{.stopped_early = end == TrainingEnd::no_better,
+                           .training_images = measure_training_images(trainer, setup, stop)};
     if (ending.stopped_early)
       log::info("No better score in {} evaluations: training ends early (train.patience).",
                 run.config.train.patience.value());

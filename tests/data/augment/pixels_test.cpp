@@ -69,6 +69,20 @@ TEST(DrawPixels, AnImageIsBlurredAsAWholeOrAroundItsObjects) {
   EXPECT_NEAR(background, 2000, 110);
 }
 
+TEST(DrawPixels, TheBackgroundIsBlurredInTheSameImagesWithABlurBeside) {
+  AugmentOptions alone, beside;
+  alone.blur_background = beside.blur_background = 0.3f;
+  beside.blur = 0.3f;
+  int blurred = 0;
+  for (uint64_t i = 0; i < 300; ++i) {
+    Random one(1, Purpose::test, 0, i), other(1, Purpose::test, 0, i);
+    const PixelDraw a = draw_pixels(one, alone), b = draw_pixels(other, beside);
+    EXPECT_EQ(a.blurs_background, b.blurs_background) << i;
+    blurred += a.blurs_background;
+  }
+  EXPECT_NEAR(blurred, 90, 25);
+}
+
 TEST(ChangePixels, ABlurOfTheBackgroundLeavesTheObjectsSharp) {
   cv::Mat image(30, 40, CV_8UC3);
   for (int x = 0; x < 40; ++x) image.col(x).setTo(cv::Scalar::all(x % 2 * 200));

@@ -188,7 +188,7 @@ TEST(Trainer, ComparesTrainingImagesWithValidationWhereTheTimeAllows) {
     training.now = [&clock] { return clock; };
     Trainer trainer = training.make();
     ASSERT_EQ(trainer.run(), TrainingEnd::finished);
-    const auto images = measure_training_images(trainer, *training.setup, training.train);
+    const auto images = measure_training_images(trainer, *training.setup);
     ASSERT_EQ(images.has_value(), !slow);
     if (slow) break;
     EXPECT_EQ(images->training.images, 20) << "no more than validation has";
@@ -212,9 +212,7 @@ TEST(Trainer, ComparesNoTrainingImagesForLongerThanItsMinutes) {
   Trainer trainer = training.make();
   ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   ASSERT_EQ(trainer.progress().epoch, 10u) << "which take less";
-  const auto is_measured = [&] {
-    return measure_training_images(trainer, *training.setup, training.train).has_value();
-  };
+  const auto is_measured = [&] { return measure_training_images(trainer, *training.setup).has_value(); };
   EXPECT_TRUE(is_measured());
   clock += trainer.seconds_left().value() - 2;  // an image takes one
   EXPECT_FALSE(is_measured());

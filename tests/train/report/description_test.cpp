@@ -27,5 +27,17 @@ TEST(RunDescription, HasTheImagesObjectsAndFingerprintOfEachSplit) {
   EXPECT_EQ(described.data[1].second, expected(training.val));
 }
 
+TEST(RunDescription, CountsTheObjectsOfThePicturesThatTilesAreCutFrom) {
+  const SmallRun run(12, 4);
+  SmallTraining training(run.load(), run.folder() / "out");
+  const Trainer trainer = training.make();
+  const Dataset pictures = training.train;
+  training.train.images.insert(training.train.images.end(), pictures.images.begin(), pictures.images.end());
+  const auto counted = [&] { return describe_run(*training.setup, training.layout, 0).training_objects; };
+  ASSERT_NE(counted(), pictures.objects_of_classes());
+  training.setup->pictures = &pictures;
+  EXPECT_EQ(counted(), pictures.objects_of_classes());
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -148,14 +148,16 @@ TEST(Plots, TheEpochsOfALongRunAreNumberedInSeveralPlaces) {
 }
 
 TEST(Plots, AValidationLossThatJumpsEarlyIsExplainedWhereItIsDrawn) {
-  const auto note = [](const std::vector<double>& validation) {
+  const auto note = [](const std::vector<double>& validation, double settling_epochs = 3) {
     MetricsTable table{{"epoch", "loss", "val_loss"}, {}};
     for (size_t i = 0; i < validation.size(); ++i)
       table.rows.push_back({static_cast<double>(i + 1), 5.0, validation[i]});
-    return results_panels(table)[0].note;
+    return results_panels(table, settling_epochs)[0].note;
   };
   EXPECT_NE(note({6, 9, 4, 3}), "");
   EXPECT_EQ(note({9, 6, 4, 3}), "");
+  EXPECT_EQ(note({6, 9, 4, 3}, 0.5), "") << "an epoch of many steps";
+  EXPECT_EQ(note({9, 5, 4, 9}), "") << "when all has settled";
   EXPECT_EQ(note({9, 6, 5, 4, 4, 4, 4, 6}), "") << "that is over-fitting, or the data";
   EXPECT_EQ(note({}), "");
 }

@@ -101,6 +101,13 @@ TEST(AutomaticValues, AnInputThatIsToldToGrowHasSizesToGrowThrough) {
   EXPECT_EQ(config.train.sizes, (std::vector<InputSize>{224, 320, 416}));
   config.train.sizes = {352, 416};
   EXPECT_EQ(chosen(facts, config).train.sizes, (std::vector<InputSize>{352, 416})) << "as given";
+  config.train.sizes = {320, 224};
+  EXPECT_EQ(chosen(facts, config).train.sizes, (std::vector<InputSize>{224, 320, 416}))
+      << "it is evaluated at 416";
+  config.train.sizes = {224, 416, 512};
+  EXPECT_THROW(chosen(facts, config), InputError);
+  config.train.grow = 0;
+  EXPECT_EQ(chosen(facts, config).train.sizes, (std::vector<InputSize>{224, 416, 512})) << "they are drawn";
 }
 
 }  // namespace

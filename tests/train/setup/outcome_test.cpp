@@ -42,6 +42,13 @@ TEST(RunOutcome, HasWhatTheRunWas) {
   EXPECT_LT(outcome.sizes.small, 40);
 }
 
+TEST(RunOutcome, CountsAnObjectOnceHoweverManyTilesShowIt) {
+  const SmallRun small;
+  const EndedRun ended(small, {"data.tiles={size: 40, overlap: 0.2}"});
+  ASSERT_GT(ended.run.training.images.size(), ended.run.pictures.images.size());
+  EXPECT_EQ(ended.outcome.training_objects, EndedRun(small).outcome.training_objects);
+}
+
 TEST(RunOutcome, MeasuresObjectsInTheNetworksInput) {
   const SmallRun small;
   const double at_64 = EndedRun(small).outcome.sizes.small;

@@ -44,15 +44,15 @@ struct PreparedRun {
                                 .backend = *run.backend,
                                 .folder = folder,
                                 .files = files,
-                                .now = [this] { return clock; }});
+                                .now = [this] { return clock; },
+                                .pictures = &run.training_pictures()});
     observers.emplace(*setup, *run.layout);
     setup->observers = observers->all();
     return Trainer(*setup, *run.layout, run.initial);
   }
   /// What `brightnet train` does after the trainer's run, with the scores on training images.
   std::optional<TrainingImages> end(Trainer& trainer) {
-    const RunEnding ended{.training_images =
-                              measure_training_images(trainer, *setup, run.training_pictures())};
+    const RunEnding ended{.training_images = measure_training_images(trainer, *setup)};
     say_closing_words(run, folder, trainer.best_metrics(), ended, observers->report());
     return ended.training_images;
   }
