@@ -89,11 +89,18 @@ int exit_code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+std::optional<int> exit_code_if_ended(pid_t process) {
+  int status = 0;
+  const pid_t ended = ::waitpid(process, &status, WNOHANG);
+  if (ended == process) return exit_code_of(status);
+  return ended < 0 && errno == ECHILD ? std::optional(unknown_exit_code) : std::nullopt;
+}
+
 std::optional<int> wait_for_process(pid_t process, std::chrono::milliseconds limit,
                                     const std::stop_token& stop) {
   const auto end = std::chrono::steady_clock::now() + limit;
-  int status = 0;
-  while (::waitpid(process, &status, WNOHANG) != process) {
+  std::optional<int> code;
+  while (!(code = exit_code_if_ended(process))) {
     if (stop.stop_requested() || std::chrono::steady_clock::now() >= end) {
       ::kill(-process, SIGKILL);
       ::kill(process, SIGKILL);  // it may have no group of its own yet
@@ -101,7 +108,7 @@ std::optional<int> wait_for_process(pid_t process, std::chrono::milliseconds lim
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  return exit_code_of(status);
+  return code;
 }
 
 // Linux adds a word to the name of a program whose file was replaced while it runs, by an update.

@@ -1,5 +1,6 @@
 #include "core/child_process.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
@@ -95,6 +96,17 @@ TEST_F(ChildProcess, ThatHangsIsNotWaitedFor) {
   int status = 0;
   EXPECT_EQ(::waitpid(hanging, &status, 0), hanging);
   EXPECT_EQ(exit_code_of(status), 128 + SIGKILL);
+}
+
+// A host may ignore the ends of its processes; `--restarts` then waited for one that had ended.
+TEST_F(ChildProcess, ThatHasEndedIsNotWaitedForWhereTheKernelKeepsNoExitCode) {
+  using namespace std::chrono_literals;
+  sigset_t none;
+  sigemptyset(&none);
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  EXPECT_EQ(wait_for_process(start_process({"sh", "-c", "exit 3"}, "--jobs", none, output_), 30s),
+            unknown_exit_code);
+  std::signal(SIGCHLD, before);
 }
 
 // Ctrl-C while `--restarts` waits for that answer.
