@@ -55,9 +55,10 @@ std::vector<std::string> environment_with(const std::vector<std::string>& more) 
 }
 
 [[noreturn]] void become(const std::vector<char*>& words, const std::vector<char*>& environment,
-                         const sigset_t& signals, int output) {
+                         const sigset_t& signals, int output, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(127);  // it has died before, of which no signal comes any more
   if (const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC); nothing >= 0)
     ::dup2(nothing, STDIN_FILENO);
   if (output >= 0) {
@@ -77,9 +78,9 @@ pid_t start_process(const std::vector<std::string>& words, const std::string& wh
   const std::vector<char*> pointers = pointers_to(words), named = pointers_to(variables);
   // Here, where somebody learns that it fails: without it the command would write into this program's own output.
   const int opened = open_output(output);
-  const pid_t child = ::fork();
+  const pid_t parent = ::getpid(), child = ::fork();
   const int reason = errno;
-  if (child == 0) become(pointers, named, signals, opened);
+  if (child == 0) become(pointers, named, signals, opened, parent);
   if (opened >= 0) ::close(opened);
   if (child < 0) throw InputError(std::string("no process can be started: ") + std::strerror(reason), where);
   return child;
