@@ -23,7 +23,7 @@ void keep_messages();
 /// it cannot be written.
 void log_to_file(const std::filesystem::path& file);
 
-/// Ends the log file: later messages are written to no file. `error`, why the work has ended, is its last line; whoever
+/// Ends the log file: later messages are written to no file. Warns where what is kept cannot be written. `error`, why the work has ended, is its last line; whoever
 /// catches it says it elsewhere.
 void end_log_file(std::string_view error = {});
 
