@@ -12,17 +12,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "core/files.h"
 
 namespace brightnet {
 namespace {
 
-/// Opens the file for writing and returns its descriptor; -1 without a file.
-int open_output(const std::filesystem::path& file) {
-  if (file.empty()) return -1;
-  const int opened = open_no_link(file, O_WRONLY | O_CREAT | O_TRUNC);
-  if (opened >= 0) return opened;
+/// Opens the file for writing; none without a name.
+Descriptor open_output(const std::filesystem::path& file) {
+  if (file.empty()) return Descriptor();
+  Descriptor opened(open_no_link(file, O_WRONLY | O_CREAT | O_TRUNC));
+  if (opened) return opened;
   throw InputError(std::string("this file cannot be written: ") + std::strerror(errno), file.string(),
                    "Check that you may write there and that the disk is not full.");
 }
@@ -77,11 +78,10 @@ pid_t start_process(const std::vector<std::string>& words, const std::string& wh
   const std::vector<std::string> variables = environment_with(environment);
   const std::vector<char*> pointers = pointers_to(words), named = pointers_to(variables);
   // Here, where somebody learns that it fails: without it the command would write into this program's own output.
-  const int opened = open_output(output);
+  const Descriptor opened = open_output(output);
   const pid_t parent = ::getpid(), child = ::fork();
   const int reason = errno;
-  if (child == 0) become(pointers, named, signals, opened, parent);
-  if (opened >= 0) ::close(opened);
+  if (child == 0) become(pointers, named, signals, opened.number(), parent);
   if (child < 0) throw InputError(std::string("no process can be started: ") + std::strerror(reason), where);
   return child;
 }
