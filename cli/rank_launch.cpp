@@ -1,5 +1,6 @@
 #include "cli/rank_launch.h"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -22,24 +23,26 @@ namespace {
 /// Beyond this, `--ranks` is a mistake that would freeze the machine.
 constexpr int most_ranks_of_a_processor = 16;
 
-volatile std::sig_atomic_t launcher = 0;  ///< 0: none
-volatile std::sig_atomic_t asked = 0;
-volatile std::sig_atomic_t waker = -1;  ///< an eventfd that wait_for() waits for
+// A signal may interrupt another thread than the one that waits.
+std::atomic<pid_t> launcher = 0;  ///< 0: none
+std::atomic<bool> asked = false;
+std::atomic<int> waker = -1;  ///< an eventfd that wait_for() waits for
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
+              "signal handlers use them");
 
-/// A signal may interrupt another thread than the one that waits.
 extern "C" void wake_up(int) {
   const int saved = errno;
   constexpr uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(static_cast<int>(waker), &one, sizeof one);
+  [[maybe_unused]] const ssize_t written = ::write(waker, &one, sizeof one);
   errno = saved;
 }
 
 /// The first request is passed on by wait_for().
 extern "C" void pass_on(int signal) {
   const int saved = errno;
+  const pid_t started = launcher;
   // A closed terminal and its shell both send a hangup, which must not count as a second request.
-  if (asked && launcher > 0 && signal != SIGHUP) ::kill(static_cast<pid_t>(launcher), SIGTERM);
-  asked = 1;
+  if (asked.exchange(true) && started > 0 && signal != SIGHUP) ::kill(started, SIGTERM);
   wake_up(signal);
   errno = saved;
 }
@@ -99,7 +102,7 @@ int wait_for(pid_t child, bool is_mpirun) {
       ::kill(child, SIGUSR1);
       told = true;
     }
-    pollfd wait{.fd = static_cast<int>(waker), .events = POLLIN, .revents = 0};
+    pollfd wait{.fd = waker, .events = POLLIN, .revents = 0};
     ::poll(&wait, 1, waker < 0 || (asked && !told) ? soon : never);
     uint64_t times = 0;
     [[maybe_unused]] const ssize_t got = ::read(wait.fd, &times, sizeof times);
@@ -137,7 +140,7 @@ RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std:
   ::sigprocmask(SIG_BLOCK, &stops, &before);
   int status = 0;
   launcher = 0;
-  asked = 0;
+  asked = false;
   waker = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   {
     const PassedOn signals;
@@ -147,7 +150,7 @@ RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std:
     status = wait_for(child, ranks > 1);
     launcher = 0;
   }
-  ::close(static_cast<int>(waker));
+  ::close(waker);
   waker = -1;
   const int code = exit_code_of(status);
   if (code == 127 && ranks > 1) {
@@ -155,7 +158,7 @@ RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std:
         "mpirun, which starts the ranks, cannot be run", "--ranks",
         "Install Open MPI (Debian and Ubuntu: openmpi-bin; pip: 'brightnet[mpi]'), or leave --ranks out.");
   }
-  return {code, asked != 0};
+  return {code, asked};
 }
 
 }  // namespace brightnet::cli
