@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -49,11 +51,32 @@ extern "C" void pass_on(int signal) {
 
 constexpr int passed_on[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 
+/// Holds these signals back during its lifetime.
+class HeldBack {
+ public:
+  HeldBack() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (const int signal : passed_on) sigaddset(&held, signal);
+    ::sigprocmask(SIG_BLOCK, &held, &before_);
+  }
+  ~HeldBack() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  HeldBack(const HeldBack&) = delete;
+  HeldBack& operator=(const HeldBack&) = delete;
+
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_;
+};
+
 /// Passes these signals on during its lifetime, but those that are ignored (nohup), which stay so. Afterwards all do what
 /// they did before: a run that is started again has been started by the same nohup.
 class PassedOn {
  public:
   PassedOn() {
+    asked = false;
+    waker = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct sigaction pass {};
     pass.sa_handler = pass_on;
     pass.sa_flags = SA_RESTART;
@@ -68,8 +91,10 @@ class PassedOn {
     ::sigaction(SIGCHLD, &wake, &child_before_);
   }
   ~PassedOn() {
+    launcher = 0;
     ::sigaction(SIGCHLD, &child_before_, nullptr);
     for (size_t i = 0; i < std::size(passed_on); ++i) ::sigaction(passed_on[i], &before_[i], nullptr);
+    ::close(waker.exchange(-1));
   }
   PassedOn(const PassedOn&) = delete;
   PassedOn& operator=(const PassedOn&) = delete;
@@ -133,25 +158,14 @@ RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std:
   // `--quiet` of Open MPI 4, which 5 does not know: the ranks have said why they end.
   ::setenv("OMPI_MCA_orte_execute_quiet", "1", 0);
 
-  // Signals are held back until the handlers are installed.
-  sigset_t stops, before;
-  sigemptyset(&stops);
-  for (const int signal : passed_on) sigaddset(&stops, signal);
-  ::sigprocmask(SIG_BLOCK, &stops, &before);
   int status = 0;
-  launcher = 0;
-  asked = false;
-  waker = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   {
+    std::optional<HeldBack> held(std::in_place);  // until the handlers and the launcher are there
     const PassedOn signals;
-    const pid_t child = start_process(words, "--ranks", before);
-    launcher = child;
-    ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    status = wait_for(child, ranks > 1);
-    launcher = 0;
+    launcher = start_process(words, "--ranks", held->before());
+    held.reset();
+    status = wait_for(launcher, ranks > 1);
   }
-  ::close(waker);
-  waker = -1;
   const int code = exit_code_of(status);
   if (code == 127 && ranks > 1) {
     throw InputError(
