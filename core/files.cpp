@@ -2,18 +2,20 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstring>
 #include <regex>
 #include <streambuf>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/descriptor.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -186,6 +188,14 @@ int open_no_link(const fs::path& file, int flags) {
   }
   errno = reason;
   return descriptor;
+}
+
+Descriptor lock_folder(const fs::path& folder) {
+  Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  constexpr int tries = 200;  // 2 s
+  for (int i = 0; i < tries && ::flock(opened.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return opened;
 }
 
 void append_to_file(const fs::path& file, std::string_view bytes) {
