@@ -320,6 +320,16 @@ std::string at_line(const fs::path& file, int line) {
   return file.string() + ':' + std::to_string(line);
 }
 
+bool is_there(const fs::path& path) {
+  std::error_code failed;
+  return fs::exists(path, failed);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code failed;
+  return fs::is_directory(path, failed);
+}
+
 /// The path as written and, where it has backslashes, with slashes in their place.
 static std::vector<std::string> spellings_of(const std::string& path) {
   std::vector<std::string> spellings{path};

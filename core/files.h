@@ -108,6 +108,11 @@ std::vector<TextLine> read_lines(const std::filesystem::path& file, uint64_t mos
 /// "file:line".
 std::string at_line(const std::filesystem::path& file, int line);
 
+/// Whether there is something of this path, and whether it is a folder, links followed. What cannot be found out is not there:
+/// a link to itself, a name that is too long, what lies in a folder that may not be read.
+bool is_there(const std::filesystem::path& path);
+bool is_folder(const std::filesystem::path& path);
+
 /// The first of folder/path and ./path that exists (`here_first`: in the opposite order), as an absolute
 /// path; empty when neither does. An absolute `path` stands for both. Backslashes (paths written on Windows) are read as
 /// slashes where only that finds the file.

@@ -25,7 +25,7 @@ sigset_t current_mask() {
 }
 
 std::string last_line(const std::filesystem::path& file) {
-  const auto lines = std::filesystem::exists(file) ? read_lines(file) : std::vector<TextLine>();
+  const auto lines = is_there(file) ? read_lines(file) : std::vector<TextLine>();
   return lines.empty() ? "" : lines.back().text;
 }
 
@@ -72,7 +72,7 @@ TrialOutcome outcome_of(const std::filesystem::path& run, int exit_code, const s
                         BestBy best_by) {
   if (exit_code != 0) return {0, failure_of(exit_code, log)};
   const std::filesystem::path file = RunFolder::at(run).metrics();
-  if (!std::filesystem::exists(file)) return {0, "it left no metrics.csv"};
+  if (!is_there(file)) return {0, "it left no metrics.csv"};
   const MetricsTable table = read_metrics_csv(file);
   const int column = table.column(std::string(enum_name(best_by)));
   // At a smaller input, while it grew, the same network may have scored more: no weights are kept of that.

@@ -36,7 +36,7 @@ fs::path first_stranger(const fs::path& folder) {
   static const std::regex ours(
       R"(data\.yaml(\.\d+-\d+\.tmp)?|(images|labels)(/(train|val)(/\d{6}\.(jpg|txt))?)?)");
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    const auto name = fs::relative(entry.path(), folder).generic_string();
+    const auto name = entry.path().lexically_relative(folder).generic_string();
     if (entry.is_symlink() || !std::regex_match(name, ours)) return entry.path();
   }
   return {};

@@ -28,5 +28,11 @@ TEST(TrialProcess, HasEndedAlsoWhereItsEndIsIgnored) {
   fs::remove(log);
 }
 
+TEST(TrialProcess, LeavesNothingUnderANameThatIsTooLong) {
+  const fs::path none = std::string(300, 'a');
+  EXPECT_EQ(outcome_of(none, 0, none, BestBy::AP).failure, "it left no metrics.csv");
+  EXPECT_EQ(outcome_of(none, 5, none, BestBy::AP).failure, "it ended with exit code 5");
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -46,9 +46,9 @@ void refuse_link(const fs::path& folder) {
 }
 
 void remove_temporaries(const fs::path& folder) {
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    if (AtomicFile::is_temporary(entry.path())) fs::remove(entry.path(), ignored);
+  std::error_code error, ignored;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (AtomicFile::is_temporary(entry->path())) fs::remove(entry->path(), ignored);
   }
 }
 
