@@ -33,7 +33,7 @@ std::string failure_of(int exit_code, const std::filesystem::path& log) {
   if (exit_code == static_cast<int>(ExitCode::interrupted)) return "it was stopped by a signal";
   if (exit_code == unknown_exit_code) {
     return "how it ended is not known, since this program ignores the ends of its processes: set SIGCHLD to SIG_DFL "
-           "before tune()";
+           "before search_values()";
   }
   if (exit_code > 128) return fmt::format("it was ended by signal {}", exit_code - 128);
   const std::string said = last_line(log);
