@@ -1,12 +1,12 @@
 #include "cli/command_line.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "cli/command_tree.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/printable.h"
 
 namespace brightnet::cli {
@@ -15,7 +15,7 @@ namespace {
 /// "train.epochs=50", as after --set.
 bool is_assignment(const std::string& word) {
   const size_t key = word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.");
-  return key > 0 && key != std::string::npos && word[key] == '=' && !std::filesystem::exists(word);
+  return key > 0 && key != std::string::npos && word[key] == '=' && !is_there(word);
 }
 
 /// "--json" of "--json=F".

@@ -1,13 +1,13 @@
 #include "cli/foreign_words.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cli/command_tree.h"
 #include "cli/known_words.h"
+#include "core/files.h"
 #include "core/printable.h"
 
 namespace brightnet::cli {
@@ -171,7 +171,7 @@ std::string in_our_options(const CommandLine& line) {
         return "";  // darknet's, or one that is answered by itself
       after_set = option->check_name("--set");
     }
-    if (option || is_value || !has_value || after_set || std::filesystem::exists(word)) {
+    if (option || is_value || !has_value || after_set || is_there(word)) {
       meant += ' ' + shell_quoted(word);
       continue;
     }

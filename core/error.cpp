@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <new>
 #include <numeric>
 #include <string_view>
@@ -30,12 +31,22 @@ bool lacks_threads(const std::exception& problem) {
   return refused && refused->code() == std::errc::resource_unavailable_try_again;
 }
 
+const std::filesystem::filesystem_error* as_file_error(const std::exception& problem) {
+  return dynamic_cast<const std::filesystem::filesystem_error*>(&problem);
+}
+
 }  // namespace
 
 Error::Error(ExitCode code, const std::string& what, const std::string& where, const std::string& remedy)
     : std::runtime_error(paragraph(what, where, remedy)), code_(code) {}
 
 std::string describe_internal(const std::exception& problem) {
+  if (const auto* failed = as_file_error(problem)) {
+    const std::string where =
+        failed->path1().empty() ? "." : failed->path1().string();  // without: the working folder
+    return paragraph("this file or folder cannot be used: " + failed->code().message(), where,
+                     "Check the path, and that you may read and write there.");
+  }
   if (code_of_internal(problem) == ExitCode::input) {
     return std::string("this machine has no more ") + (lacks_threads(problem) ? "threads" : "memory") +
            " for the process. Use a smaller train.micro_batch or loader.cache_mb, fewer loader.workers, or "
@@ -45,7 +56,8 @@ std::string describe_internal(const std::exception& problem) {
 }
 
 ExitCode code_of_internal(const std::exception& problem) {
-  return lacks_memory(problem) || lacks_threads(problem) ? ExitCode::input : ExitCode::internal;
+  return as_file_error(problem) || lacks_memory(problem) || lacks_threads(problem) ? ExitCode::input
+                                                                                   : ExitCode::internal;
 }
 
 int edit_distance(const std::string& a, const std::string& b) {

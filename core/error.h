@@ -10,8 +10,8 @@
 
 namespace brightnet {
 
-/// The message and the exit code for any other exception: the machine has no more memory or threads for the process, which
-/// the user can change (2), or a bug in brightnet (1).
+/// The message and the exit code for any other exception: the machine has no more memory or threads for the process, or a
+/// file or folder cannot be used, which the user can change (2), or a bug in brightnet (1).
 std::string describe_internal(const std::exception& problem);
 ExitCode code_of_internal(const std::exception& problem);
 

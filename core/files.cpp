@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstring>
 #include <regex>
 #include <streambuf>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,17 +34,6 @@ namespace {
   throw InputError(std::string("this file cannot be read: ") + std::strerror(reason), file.string(),
                    "Check the path and its permissions.");
 }
-
-/// An open file, closed at the end of its scope.
-struct Descriptor {
-  explicit Descriptor(int opened) : number(opened) {}
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  const int number;
-};
 
 /// Flushes the file; a file system that cannot flush (EINVAL) is not expected to.
 void flush_to_disk(int descriptor, const fs::path& file) {
@@ -198,6 +190,14 @@ int open_no_link(const fs::path& file, int flags) {
   return descriptor;
 }
 
+Descriptor lock_folder(const fs::path& folder) {
+  Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  constexpr int tries = 200;  // 2 s
+  for (int i = 0; i < tries && ::flock(opened.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return opened;
+}
+
 void append_to_file(const fs::path& file, std::string_view bytes) {
   // O_NONBLOCK: nobody may read from a pipe, which another's folder may have in the file's place.
   const int descriptor = open_no_link(file, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK);
@@ -225,14 +225,14 @@ void append_to_file(const fs::path& file, std::string_view bytes) {
 
 void flush_file(const fs::path& file) {
   const Descriptor opened{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
-  if (opened.number >= 0) flush_to_disk(opened.number, file);
+  if (opened) flush_to_disk(opened.number(), file);
 }
 
 void flush_folder(const fs::path& folder) {
   const fs::path named = folder.empty() ? fs::path(".") : folder;
   const Descriptor opened{::open(named.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (opened.number < 0) cannot_write(named, std::strerror(errno));
-  flush_to_disk(opened.number, named);
+  if (!opened) cannot_write(named, std::strerror(errno));
+  flush_to_disk(opened.number(), named);
 }
 
 void create_folders(const fs::path& folder, std::error_code& error) {
@@ -266,14 +266,14 @@ std::string read_file(const fs::path& file, uint64_t most) {
   // O_NONBLOCK: nobody may write into a pipe; with a regular file it changes nothing.
   const Descriptor in{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
   struct stat about {};
-  if (in.number < 0 || ::fstat(in.number, &about) != 0) cannot_read(file, errno);
+  if (!in || ::fstat(in.number(), &about) != 0) cannot_read(file, errno);
   refuse_irregular(file, about);
   // One byte more than there should be, to see the end. Files of /proc say that they have none.
   std::string text;
   uint64_t wanted = static_cast<uint64_t>(about.st_size) + 1, have = 0;
   while (wanted <= most + 1) {
     text.resize(wanted);
-    const ssize_t got = ::read(in.number, text.data() + have, wanted - have);
+    const ssize_t got = ::read(in.number(), text.data() + have, wanted - have);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) cannot_read(file, errno);
     have += got;
@@ -318,6 +318,16 @@ std::vector<TextLine> read_lines(const fs::path& file, uint64_t most) {
 
 std::string at_line(const fs::path& file, int line) {
   return file.string() + ':' + std::to_string(line);
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code failed;
+  return fs::exists(path, failed);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code failed;
+  return fs::is_directory(path, failed);
 }
 
 /// The path as written and, where it has backslashes, with slashes in their place.

@@ -12,6 +12,8 @@
 #include <system_error>
 #include <vector>
 
+#include "core/descriptor.h"
+
 namespace brightnet {
 
 /// Writes to a temporary file beside FILE, flushes it to disk and renames it over FILE: a reader sees the old
@@ -40,6 +42,11 @@ void create_folders(const std::filesystem::path& folder, std::error_code& error)
 /// Opens FILE for writing, with these flags of open(2), and never what a symbolic link of this name leads to: a folder
 /// from somebody else may have one to a file of the user's. -1, with errno, on failure; a link throws InputError.
 int open_no_link(const std::filesystem::path& file, int flags);
+
+/// A folder, locked until what is returned goes: any other who calls this for it waits, in this process too. One that cannot
+/// be locked, or that is held for two seconds, by a stopped process say, is returned as it is: for what is worth less than
+/// the work that waits.
+Descriptor lock_folder(const std::filesystem::path& folder);
 
 /// The calls that close a written file and flush a file or folder; tests replace them to fail or to count.
 extern int (*close_written)(int descriptor);
@@ -100,6 +107,11 @@ std::vector<TextLine> read_lines(const std::filesystem::path& file, uint64_t mos
 
 /// "file:line".
 std::string at_line(const std::filesystem::path& file, int line);
+
+/// Whether there is something of this path, and whether it is a folder, links followed. What cannot be found out is not there:
+/// a link to itself, a name that is too long, what lies in a folder that may not be read.
+bool is_there(const std::filesystem::path& path);
+bool is_folder(const std::filesystem::path& path);
 
 /// The first of folder/path and ./path that exists (`here_first`: in the opposite order), as an absolute
 /// path; empty when neither does. An absolute `path` stands for both. Backslashes (paths written on Windows) are read as

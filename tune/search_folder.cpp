@@ -72,7 +72,7 @@ SearchFolder::SearchFolder(const fs::path& path, const SearchPlan& plan, const s
   std::error_code error;
   const fs::path file = plan_file(path_);
   const std::string remedy = "Name another folder with --out.";
-  if (fs::exists(path_) && !fs::exists(file) && !fs::is_empty(path_, error)) {
+  if (is_there(path_) && !is_there(file) && !fs::is_empty(path_, error)) {
     throw InputError("this folder exists and has no search", path_.string(), remedy);
   }
   create_folders(path_ / "state", error);
@@ -98,7 +98,7 @@ fs::path SearchFolder::log(int trial) const {
 
 SearchPlan read_plan(const fs::path& folder) {
   const fs::path file = plan_file(folder);
-  if (!fs::exists(file)) {
+  if (!is_there(file)) {
     throw InputError("there is no search to resume: " + file.string() + " is missing", folder.string(),
                      "Name the folder of a search (runs/NAME-tune).");
   }

@@ -25,12 +25,16 @@ sigset_t current_mask() {
 }
 
 std::string last_line(const std::filesystem::path& file) {
-  const auto lines = std::filesystem::exists(file) ? read_lines(file) : std::vector<TextLine>();
+  const auto lines = is_there(file) ? read_lines(file) : std::vector<TextLine>();
   return lines.empty() ? "" : lines.back().text;
 }
 
 std::string failure_of(int exit_code, const std::filesystem::path& log) {
   if (exit_code == static_cast<int>(ExitCode::interrupted)) return "it was stopped by a signal";
+  if (exit_code == unknown_exit_code) {
+    return "how it ended is not known, since this program ignores the ends of its processes: set SIGCHLD to SIG_DFL "
+           "before search_values()";
+  }
   if (exit_code > 128) return fmt::format("it was ended by signal {}", exit_code - 128);
   const std::string said = last_line(log);
   return said.empty() ? fmt::format("it ended with exit code {}", exit_code) : said;
@@ -56,8 +60,7 @@ void TrialProcess::stop() {
 }
 
 std::optional<int> TrialProcess::ended() {
-  int status = 0;
-  if (!code_ && ::waitpid(process_, &status, WNOHANG) == process_) code_ = exit_code_of(status);
+  if (!code_) code_ = exit_code_if_ended(process_);
   return code_;
 }
 
@@ -69,7 +72,7 @@ TrialOutcome outcome_of(const std::filesystem::path& run, int exit_code, const s
                         BestBy best_by) {
   if (exit_code != 0) return {0, failure_of(exit_code, log)};
   const std::filesystem::path file = RunFolder::at(run).metrics();
-  if (!std::filesystem::exists(file)) return {0, "it left no metrics.csv"};
+  if (!is_there(file)) return {0, "it left no metrics.csv"};
   const MetricsTable table = read_metrics_csv(file);
   const int column = table.column(std::string(enum_name(best_by)));
   // At a smaller input, while it grew, the same network may have scored more: no weights are kept of that.

@@ -240,7 +240,7 @@ bool is_instances_file(const fs::path& file) {
 std::string recognize_coco(const fs::path& place, DataOptions& options) {
   // COCO's own archive also has captions_train2017.json and person_keypoints_train2017.json.
   if (!take_json(place, is_instances_file, options, {"instances"})) return "";
-  return fs::is_directory(place) ? "a folder with COCO JSON" : "COCO JSON";
+  return is_folder(place) ? "a folder with COCO JSON" : "COCO JSON";
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ bool holds_obj_data(const fs::path& file) {
 }
 
 std::string recognize_darknet(const fs::path& place, DataOptions& options) {
-  const bool folder = fs::is_directory(place);
+  const bool folder = is_folder(place);
   std::vector<fs::path> files = folder ? files_in(place, ".data") : std::vector{place};
   std::erase_if(files, [](const fs::path& file) { return !holds_obj_data(file); });
   if (files.size() != 1) return "";

@@ -197,9 +197,7 @@ fs::path training_file(const fs::path& folder, const std::function<bool(const fs
 
 bool take_json(const fs::path& place, const std::function<bool(const fs::path&)>& is, DataOptions& options,
                const std::vector<std::string>& words) {
-  const fs::path file = fs::is_directory(place) ? training_file(place, is, words)
-                        : is(place)             ? place
-                                                : fs::path();
+  const fs::path file = is_folder(place) ? training_file(place, is, words) : is(place) ? place : fs::path();
   if (file.empty()) return false;
   // The folder above annotations/, or above train/ where the images lie beside the file, as in Roboflow's exports.
   fs::path root = file.parent_path();

@@ -111,8 +111,7 @@ std::unique_ptr<LabelSource> open_kitti(const DataOptions& options, Split split,
 
 std::string recognize_kitti(const fs::path& place, DataOptions& options) {
   for (const fs::path folder : {"", "training"}) {
-    if (!fs::is_directory(place / folder / "image_2") || !fs::is_directory(place / folder / "label_2"))
-      continue;
+    if (!is_folder(place / folder / "image_2") || !is_folder(place / folder / "label_2")) continue;
     options.root = place.string();
     options.train = (folder / "image_2").string();
     return "a KITTI folder";

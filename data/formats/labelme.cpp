@@ -180,7 +180,7 @@ bool has_labelme_file(const fs::path& image, const fs::path& /*root*/) {
 }
 
 std::string recognize_labelme(const fs::path& place, DataOptions& options) {
-  if (!fs::is_directory(place)) return "";
+  if (!is_folder(place)) return "";
   const auto labelled = [&](const fs::path& image) { return has_labelme_file(image, place); };
   const auto good = [&](const fs::path& folder) { return any_image(folder, labelled); };
   const SplitTests tests{.train = good, .labelled = [](const fs::path& folder) {
@@ -192,7 +192,7 @@ std::string recognize_labelme(const fs::path& place, DataOptions& options) {
   if (take_splits(place, layouts, tests.of_known_format(), options))
     return "folders of images with LabelMe's JSON";
   options.root = place.string();
-  options.train = fs::is_directory(place / "images") ? "images" : ".";
+  options.train = is_folder(place / "images") ? "images" : ".";
   return "a folder of images with LabelMe's JSON";
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/printable.h"
 #include "core/text.h"
 #include "data/formats/classes.h"
@@ -25,16 +26,6 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_there(const fs::path& path) {
-  std::error_code failed;
-  return fs::exists(path, failed);
-}
-
-bool is_folder(const fs::path& path) {
-  std::error_code failed;
-  return fs::is_directory(path, failed);
-}
 
 bool is_yaml(const fs::path& file) {
   return file.extension() == ".yaml" || file.extension() == ".yml";

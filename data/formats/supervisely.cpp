@@ -71,7 +71,7 @@ std::vector<std::string> classes_of(const fs::path& root) {
 std::unique_ptr<LabelSource> open_supervisely(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = data_root(options), place = split_place(options, split, {root});
   std::vector<fs::path> images;
-  if (!fs::is_directory(place)) {
+  if (!is_folder(place)) {
     images = read_image_list(place, options);
   } else {
     FolderFiles files = files_below(place);
@@ -85,7 +85,7 @@ std::unique_ptr<LabelSource> open_supervisely(const DataOptions& options, Split 
 }
 
 std::string recognize_supervisely(const fs::path& place, DataOptions& options) {
-  if (!fs::is_directory(place) || !has_key(json_head(place / "meta.json"), "classes")) return "";
+  if (!is_folder(place) || !has_key(json_head(place / "meta.json"), "classes")) return "";
   const auto good = [](const fs::path& folder) {
     return any_image(folder, [](const fs::path& image) { return supervisely_labels(image).found; });
   };

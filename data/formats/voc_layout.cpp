@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/files.h"
 #include "data/formats/labels.h"
 #include "data/formats/layout.h"
 #include "data/formats/voc_files.h"
@@ -19,10 +20,10 @@ namespace {
 
 /// The years in the folder that Pascal VOC's own archives unpack to, without others beside them such as VOCcode/.
 std::vector<fs::path> years_in(const fs::path& place) {
-  const fs::path devkit = place / "VOCdevkit", folder = fs::is_directory(devkit) ? devkit : place;
+  const fs::path devkit = place / "VOCdevkit", folder = is_folder(devkit) ? devkit : place;
   std::vector<fs::path> years;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.is_directory() && entry.path().filename().string().starts_with("VOC"))
+    if (is_folder(entry.path()) && entry.path().filename().string().starts_with("VOC"))
       years.push_back(entry.path());
   }
   std::sort(years.begin(), years.end());
@@ -37,7 +38,7 @@ void take_lists(const fs::path& root, DataOptions& options) {
     for (const char* folder : {"ImageSets/Main/", "ImageSets/"}) {
       for (const std::string& name : names) {
         const std::string path = folder + name + ".txt";
-        if (fs::exists(root / path)) return path;
+        if (is_there(root / path)) return path;
       }
     }
     return "";
@@ -54,7 +55,7 @@ void take_lists(const fs::path& root, DataOptions& options) {
 std::vector<fs::path> own_xml_places(const fs::path& image, const fs::path& root) {
   std::vector<fs::path> found = voc_label_places(entry_of_image(image, root), root);
   const fs::path yolo = parallel_label(image);
-  if (yolo.empty() || !fs::is_directory(yolo.parent_path())) return found;
+  if (yolo.empty() || !is_folder(yolo.parent_path())) return found;
   const std::vector<fs::path> parallel = voc_parallel_labels(image);
   std::erase_if(found, [&](const fs::path& file) {
     return std::find(parallel.begin(), parallel.end(), file) != parallel.end();
@@ -102,7 +103,7 @@ bool is_voc_folder(const fs::path& folder) {
 }
 
 std::string recognize_voc(const fs::path& place, DataOptions& options) {
-  if (!fs::is_directory(place)) return "";
+  if (!is_folder(place)) return "";
   const std::vector<fs::path> years = years_in(place);
   if (years.size() > 1 && is_voc_folder(years[0])) return take_years(years, options);
   const fs::path root = years.size() == 1 ? years[0] : place;
@@ -113,9 +114,9 @@ std::string recognize_voc(const fs::path& place, DataOptions& options) {
   const SplitTests tests = voc_split_tests(root);
   constexpr const char* divided = "folders of images with Pascal VOC's XML files";
   if (take_splits(root, {"*"}, tests, options)) return divided;
-  if (fs::is_directory(root / "images") && fs::is_directory(root / "labels")) return "";
+  if (is_folder(root / "images") && is_folder(root / "labels")) return "";
   for (const char* images : {"images", "."}) {
-    if (!fs::is_directory(root / images) || !tests.train(root / images)) continue;
+    if (!is_folder(root / images) || !tests.train(root / images)) continue;
     if (take_splits(root, {"images/*", "JPEGImages/*", "*"}, tests.of_known_format(), options))
       return divided;
     options.root = root.string();

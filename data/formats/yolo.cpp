@@ -275,7 +275,7 @@ SplitTests yolo_split_tests() {
 }
 
 std::string recognize_yolo(const fs::path& place, DataOptions& options) {
-  if (!fs::is_directory(place)) {
+  if (!is_folder(place)) {
     if (!is_tar_name(place) && !is_image_list(place)) return "";
     take_file(place.parent_path(), place, options);
     return is_tar_name(place) ? "a .tar of images with YOLO labels" : "a list of images with YOLO labels";
@@ -295,7 +295,7 @@ std::string recognize_yolo(const fs::path& place, DataOptions& options) {
   if (take_splits(place, {"images/*", "JPEGImages/*", "*/images", "*"}, folders.of_known_format(), options))
     return divided;
   options.root = place.string();
-  options.train = fs::is_directory(place / "images") ? "images" : ".";
+  options.train = is_folder(place / "images") ? "images" : ".";
   return "a folder of images with YOLO labels";
 }
 

@@ -10,6 +10,7 @@
 #include <opencv2/imgproc.hpp>
 #include <unistd.h>
 
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "data/image/jpeg.h"
@@ -35,7 +36,7 @@ fs::path first_stranger(const fs::path& folder) {
   static const std::regex ours(
       R"(data\.yaml(\.\d+-\d+\.tmp)?|(images|labels)(/(train|val)(/\d{6}\.(jpg|txt))?)?)");
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    const auto name = fs::relative(entry.path(), folder).generic_string();
+    const auto name = entry.path().lexically_relative(folder).generic_string();
     if (entry.is_symlink() || !std::regex_match(name, ours)) return entry.path();
   }
   return {};
@@ -121,11 +122,9 @@ std::string description(const SynthOptions& options) {
 
 /// Flushes all that was written to the folder's file system to the disk: quicker than one by one where there are thousands.
 void flush_file_system(const fs::path& folder) {
-  const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool flushed = opened >= 0 && ::syncfs(opened) == 0;
-  const std::error_code reason(errno, std::generic_category());
-  if (opened >= 0) ::close(opened);
-  if (!flushed) throw fs::filesystem_error("syncfs", folder, reason);
+  const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened || ::syncfs(opened.number()) != 0)
+    throw fs::filesystem_error("syncfs", folder, std::error_code(errno, std::generic_category()));
 }
 
 }  // namespace

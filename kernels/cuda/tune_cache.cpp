@@ -1,15 +1,8 @@
 #include "kernels/cuda/tune_cache.h"
 
 #include <cctype>
-#include <cerrno>
-#include <chrono>
 #include <optional>
 #include <sstream>
-#include <thread>
-
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "core/cache_folder.h"
 #include "core/error.h"
@@ -51,26 +44,6 @@ Entries read(const std::filesystem::path& file) {
   return {};
 }
 
-/// While one lives, no other process merges its entries into a file of this folder. A folder that cannot be locked, or that
-/// a stopped process holds, is not waited for longer: the cache is worth less than the run.
-class MergeTurn {
- public:
-  explicit MergeTurn(const std::filesystem::path& folder)
-      : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    constexpr int tries = 200;  // 2 s
-    for (int i = 0; i < tries && ::flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  ~MergeTurn() {
-    if (folder_ >= 0) ::close(folder_);
-  }
-  MergeTurn(const MergeTurn&) = delete;
-  MergeTurn& operator=(const MergeTurn&) = delete;
-
- private:
-  int folder_;
-};
-
 }  // namespace
 
 TuneCache::TuneCache(std::filesystem::path file) : file_(std::move(file)), entries_(read(file_)) {}
@@ -103,7 +76,7 @@ void TuneCache::save() {
   changed_ = false;
   try {
     std::filesystem::create_directories(file_.parent_path());
-    const MergeTurn turn(file_.parent_path());
+    const Descriptor turn = lock_folder(file_.parent_path());
     Entries all = read(file_);
     for (const auto& [convolution, engine] : entries_) all[convolution] = engine;
     std::string text = std::string(header) + '\n';

@@ -123,6 +123,8 @@ TEST(CommandLine, SeveralAssignmentsAfterSetAreAnOptionEach) {
             (List{"train", "--set", "a.b=1", "--set", "c_2=x=y", "run.yaml"}));
   EXPECT_EQ(read({"train", "--set", "a=1", "=2", "B=3", "a b=4"}),
             (List{"train", "--set", "a=1", "=2", "B=3", "a b=4"}));
+  const std::string long_one = "c=" + std::string(300, 'x');  // longer than the name of any file
+  EXPECT_EQ(read({"train", "--set", "a=1", long_one}), (List{"train", "--set", "a=1", "--set", long_one}));
   EXPECT_EQ(read({"train", "a=1", "b=2"}), (List{"train", "a=1", "b=2"})) << "not after --set";
   EXPECT_EQ(read({"help", "data", "check"}), (List{"data", "check", "--help"}));
   EXPECT_EQ(read({"data", "help"}), (List{"data", "help"}));

@@ -85,6 +85,9 @@ TEST(ForeignWords, AreAWholeCommandLineOfOurs) {
             "brightnet train --data 'my data' --model demo");
   EXPECT_EQ(ours({"train", "--resume", "device=cpu"}), "brightnet train --resume --device cpu");
   EXPECT_EQ(ours({"data", "check", "data=toy"}), "brightnet data check --data toy");
+  const std::string long_name(300, 'x');  // longer than that of any file
+  EXPECT_EQ(ours({"train", "model=demo", "data=" + long_name}),
+            "brightnet train --model demo --data " + long_name);
   // What is ours, and what is answered by itself.
   for (const std::vector<std::string>& words : {std::vector<std::string>{"train", "--data", "model=demo"},
                                                 {"train", "run.yaml", "--set", "train.seed=1", "model=demo"},

@@ -1,5 +1,6 @@
 #include "core/error.h"
 
+#include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -41,6 +42,20 @@ TEST(Error, WhatTheMachineHasNoMoreOfIsNoBug) {
   EXPECT_EQ(code_of_internal(std::out_of_range("seven")), ExitCode::internal);
   EXPECT_EQ(describe_internal(std::out_of_range("seven")),
             "internal error: seven. This is a bug in brightnet; please report it.");
+}
+
+// Wherever the standard library meets a link to itself, a folder that may not be read or a disk that is gone.
+TEST(Error, AFileThatCannotBeUsedIsNoBug) {
+  const std::filesystem::filesystem_error loop(
+      "cannot get status", "data/loop", std::make_error_code(std::errc::too_many_symbolic_link_levels));
+  EXPECT_EQ(code_of_internal(loop), ExitCode::input);
+  EXPECT_EQ(
+      describe_internal(loop),
+      "data/loop: this file or folder cannot be used: Too many levels of symbolic links. Check the path, and "
+      "that you may read and write there.");
+  const std::filesystem::filesystem_error busy(
+      "cannot open", "data", std::make_error_code(std::errc::resource_unavailable_try_again));
+  EXPECT_EQ(describe_internal(busy).find("threads"), std::string::npos) << describe_internal(busy);
 }
 
 TEST(Error, EditDistanceCountsSingleCharacterEdits) {

@@ -72,6 +72,17 @@ TEST_F(Errors, MissingConfiguration) {
          {"obj.data", "a data set, not a run", "train X.cfg --data obj.data"});
 }
 
+TEST_F(Errors, NamesThatAreTooLong) {
+  const std::string name(300, 'a');
+  expect(train({"--out", name}), 2, {name, "File name too long"});
+  expect(
+      run_program(with_settings({"tune", "run.yaml", "--trials", "1", "--out", name}, SmallRun::short_run()),
+                  run_.folder()),
+      2, {name, "File name too long"});
+  expect(run_program({"tune", "--resume", name}, run_.folder()), 2, {name, "no search to resume"});
+  expect(run_program({"data", "synth", name}, run_.folder()), 2, {name, "File name too long"});
+}
+
 TEST_F(Errors, MissingModel) {
   expect(train({"--set", "model=models/none.yaml"}), 2, {"--set", "models/none.yaml", "does not exist"});
 }

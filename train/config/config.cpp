@@ -86,7 +86,7 @@ void resolve_file(std::string& path, const Giver& giver, const std::string& key,
 void resolve_model(std::string& model, const YamlValue& value, const fs::path& folder) {
   if (is_model_name(model)) {
     const fs::path file = find_path(model, folder, value.from_command_line());
-    if (file.empty() || fs::is_directory(file)) {
+    if (file.empty() || is_folder(file)) {
       model = model_file(model, value.where()).string();
       return;
     }
@@ -97,7 +97,7 @@ void resolve_model(std::string& model, const YamlValue& value, const fs::path& f
 /// A file of this path is taken before published weights of this name, which need not have been fetched yet.
 void resolve_weights(std::string& weights, const YamlValue& value, const fs::path& folder) {
   const fs::path found = weights.empty() ? fs::path() : find_path(weights, folder, value.from_command_line());
-  if ((found.empty() || fs::is_directory(found)) && !weights.empty()) {
+  if ((found.empty() || is_folder(found)) && !weights.empty()) {
     if (const auto published = find_published_weights(weights)) {
       weights = (weights_folder() / published->file).string();
       return;

@@ -39,6 +39,20 @@ std::vector<ListedRun> read_list() {
   return runs;
 }
 
+/// The list with this run at its end, without those that are gone; of too many, those without a state make room first.
+std::vector<ListedRun> list_with(const ListedRun& newest) {
+  std::vector<ListedRun> runs = read_list();
+  std::erase_if(runs, [&](const ListedRun& run) {
+    std::error_code ignored;
+    return run.folder == newest.folder || !fs::exists(run.folder, ignored);
+  });
+  for (auto run = runs.begin(); runs.size() >= most_runs && run != runs.end();)
+    run = RunFolder::at(run->folder).saved() ? run + 1 : runs.erase(run);
+  runs.push_back(newest);
+  if (runs.size() > most_runs) runs.erase(runs.begin(), runs.end() - most_runs);
+  return runs;
+}
+
 std::string absolute_name(const fs::path& path) {
   // weakly_canonical() alone leaves a path relative whose first folder does not exist.
   const fs::path absolute = fs::absolute(path).lexically_normal();
@@ -64,19 +78,11 @@ void list_run(const fs::path& usual, const RunFolder& folder) {
   const fs::path file = list_file();
   if (std::getenv(unlisted_variable)) return;
   if (file.empty() || (place + own).find_first_of("\t\n\r") != std::string::npos) return;
-  std::vector<ListedRun> runs = read_list();
-  std::erase_if(runs, [&](const ListedRun& run) {
-    std::error_code ignored;
-    return run.folder == own || !fs::exists(run.folder, ignored);
-  });
-  for (auto run = runs.begin(); runs.size() >= most_runs && run != runs.end();)
-    run = RunFolder::at(run->folder).saved() ? run + 1 : runs.erase(run);
-  runs.push_back({place, own});
-  if (runs.size() > most_runs) runs.erase(runs.begin(), runs.end() - most_runs);
-  std::string text;
-  for (const ListedRun& run : runs) text += run.usual + between + run.folder + '\n';
   try {
     fs::create_directories(file.parent_path());
+    const Descriptor turn = lock_folder(file.parent_path());  // or another run that begins now would be lost
+    std::string text;
+    for (const ListedRun& run : list_with({place, own})) text += run.usual + between + run.folder + '\n';
     write_atomically(file, text);
   } catch (const std::exception&) {  // --resume then needs the folder's name
   }

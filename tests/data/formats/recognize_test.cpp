@@ -374,5 +374,17 @@ TEST_F(Recognize, ImagesOfAFolderAreTakenWithoutLabelsWhereNoDataSetIs) {
   }
 }
 
+// What the formats look for, and what they look through.
+TEST_F(Recognize, AFolderWithLinksToThemselves) {
+  divided("mine/");
+  const std::string before = summary("mine");
+  for (const char* name :
+       {"loop", "VOCdevkit", "ImageSets", "Annotations", "image_2", "training", "meta.json"})
+    fs::create_symlink(name, data_.root() / "mine" / name);
+  EXPECT_EQ(summary("mine"), before);
+  EXPECT_TRUE(contains(refusal("mine/loop"), "there is no such file or folder"));
+  EXPECT_TRUE(contains(refusal(std::string(300, 'a')), "there is no such file or folder"));
+}
+
 }  // namespace
 }  // namespace brightnet

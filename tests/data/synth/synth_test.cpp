@@ -276,6 +276,19 @@ TEST(Synth, NeverDeletesWhatSomebodyAddedToItsFolder) {
   EXPECT_TRUE(fs::exists(folder / "images/train/000000.jpg"));
 }
 
+TEST(Synth, NamesALinkToItselfInItsFolder) {
+  const auto folder = fresh_folder("loop");
+  make_synthetic_dataset(small_options(), folder);
+  fs::create_symlink("mine", folder / "images/mine");
+  try {
+    make_synthetic_dataset(small_options(), folder);
+    FAIL() << "the folder was replaced";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("images/mine: this is not part"), std::string::npos) << e.what();
+  }
+  EXPECT_TRUE(fs::is_symlink(folder / "images/mine"));
+}
+
 TEST(Synth, RefusesOptionsOutsideTheirRanges) {
   const auto folder = fresh_folder("ranges");
   const auto refused = [&](auto change) {

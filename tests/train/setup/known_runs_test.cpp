@@ -1,6 +1,9 @@
 #include "train/setup/known_runs.h"
 
+#include <chrono>
 #include <cstdlib>
+#include <optional>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -61,6 +64,29 @@ TEST_F(ListedRuns, AreTheNewestOfMany) {
   ASSERT_EQ(listed_runs("runs/x").size(), 1u);
   EXPECT_EQ(listed_runs("runs/x")[0].path(), fs::canonical("far/newest"));
   EXPECT_EQ(read_lines(file).size(), 200u);
+}
+
+// Two trainings that begin together: one of them was not found by --resume.
+TEST_F(ListedRuns, AreAddedToTheListOneAfterAnother) {
+  work_in("one");
+  const auto begin = [](const std::string& name) {
+    const RunFolder folder = RunFolder::create(name);
+    for (const fs::path& file : {folder.config(), folder.model()}) write_atomically(file, "name: x\n");
+    return folder;
+  };
+  const RunFolder first = begin("far/first"), second = begin("far/second");
+  list_run("runs/x", first);
+  const fs::path file = cache_folder() / "runs.txt";
+  const std::string text = read_file(file);
+  fs::remove(file);
+  {
+    std::optional<Descriptor> turn = lock_folder(cache_folder());
+    const std::jthread other([&] { list_run("runs/x", second); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    write_atomically(file, text);
+    turn.reset();
+  }
+  EXPECT_EQ(listed_runs("runs/x").size(), 2u);
 }
 
 TEST_F(ListedRuns, WithoutAStateMakeRoomForThoseWithOne) {
