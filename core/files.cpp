@@ -341,9 +341,14 @@ fs::path find_path(const std::string& path, const fs::path& folder, bool here_fi
   return {};
 }
 
+fs::path without_slash(const fs::path& path) {
+  const fs::path normal = path.lexically_normal();
+  return normal.has_filename() ? normal : normal.parent_path();
+}
+
 bool lies_in(const fs::path& inner, const fs::path& folder) {
   std::error_code error;
-  const fs::path whole = fs::weakly_canonical(folder, error);
+  const fs::path whole = without_slash(fs::weakly_canonical(folder, error));
   if (error) return false;
   const fs::path place = fs::weakly_canonical(inner, error);
   return !error && std::mismatch(whole.begin(), whole.end(), place.begin(), place.end()).first == whole.end();

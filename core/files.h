@@ -107,6 +107,9 @@ std::string at_line(const std::filesystem::path& file, int line);
 std::filesystem::path find_path(const std::string& path, const std::filesystem::path& folder,
                                 bool here_first);
 
+/// The path in its normal form, without a slash at its end.
+std::filesystem::path without_slash(const std::filesystem::path& path);
+
 /// Whether a path is this folder or lies in it at any depth, links on the way considered. Neither need exist.
 bool lies_in(const std::filesystem::path& inner, const std::filesystem::path& folder);
 

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/printable.h"
 #include "core/text.h"
 #include "data/formats/classes.h"
@@ -42,8 +43,7 @@ bool is_yaml(const fs::path& file) {
 
 /// The path made absolute, without a slash at its end.
 fs::path clean(const fs::path& path) {
-  const fs::path whole = fs::absolute(path).lexically_normal();
-  return whole.has_filename() ? whole : whole.parent_path();
+  return without_slash(fs::absolute(path));
 }
 
 /// The YAML of a folder that describes its data: the exporters' usual names. One that leaves it to the folder itself

@@ -48,7 +48,7 @@ void protect_inputs(const DetectionOptions& options, const Source& source) {
     throw InputError(what, place.string(), "Name another with " + option + '.');
   };
   // The folder of labels need not exist.
-  const auto normal = [](const fs::path& path) { return (fs::absolute(path) / "").lexically_normal(); };
+  const auto normal = [](const fs::path& path) { return without_slash(fs::absolute(path)); };
   const fs::path pictures = writes_pictures(options) ? pictures_folder(options) : fs::path();
   std::set<fs::path> checked;
   for (const fs::path& file : source.files()) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/files.h"
 #include "core/host_memory.h"
 #include "core/progress_line.h"
 #include "layers/model/reader.h"
@@ -208,8 +209,7 @@ ComparedRun read_run(const fs::path& path) {
   }
   ComparedRun run;
   run.folder = path.string();
-  const fs::path whole = fs::weakly_canonical(path, error);
-  run.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+  run.name = without_slash(fs::weakly_canonical(path, error)).filename().string();
   if (run.name.empty()) run.name = run.folder;
   try_to(run, [&] { run.config = load_run_config(folder.config(), {}, false); });
   try_to(run, [&] {
