@@ -150,7 +150,7 @@ std::vector<fs::path> images_of_archive(const fs::path& archive, ProblemLog& log
 
 /// Whether a folder has archives of its own, of images with labels.
 bool holds_archives(const fs::path& folder) {
-  const std::vector<fs::path> archives = files_in(folder, ".tar");
+  const std::vector<fs::path> archives = files_in(folder, is_tar_name);
   if (archives.empty()) return false;
   ProblemLog ignored(true);
   const std::vector<fs::path> images = images_of_archive(archives[0], ignored);
@@ -160,7 +160,7 @@ bool holds_archives(const fs::path& folder) {
 
 /// Archives that lie side by side and are called after their splits: train-000000.tar, val-000000.tar.
 void take_named_archives(const fs::path& folder, DataOptions& options) {
-  const std::vector<fs::path> archives = files_in(folder, ".tar");
+  const std::vector<fs::path> archives = files_in(folder, is_tar_name);
   const auto archives_of = [&](Split split) {
     std::vector<std::string> own;
     for (const std::string& word : split_names(split)) {
@@ -269,7 +269,7 @@ SplitTests yolo_split_tests() {
     return any_labelled(folder, own_label_places) || holds_archives(folder);
   };
   const auto images = [](const fs::path& folder) {
-    return any_image(folder) || !files_in(folder, ".tar").empty();
+    return any_image(folder) || !files_in(folder, is_tar_name).empty();
   };
   return {.train = labelled, .labelled = labelled, .images = images};
 }
