@@ -24,27 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder for what the run's processes tell this one.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "brightnet-XXXXXX").string();
-    if (!::mkdtemp(name.data()))
-      throw InputError("no folder can be made there", fs::temp_directory_path().string());
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  fs::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
-
 /// Where the processes of one start say how far they are. The file stays open: whatever cleans the folder of temporary
 /// files takes it away from a run of many days, and with it the run's folder would be forgotten.
 class ProgressFile {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <regex>
 #include <streambuf>
@@ -243,6 +244,20 @@ void create_folders(const fs::path& folder, std::error_code& error) {
     missing.push_back(above);
   fs::create_directories(folder, error);
   for (size_t i = missing.size(); !error && i-- > 0;) flush_folder(missing[i].parent_path());
+}
+
+ScratchFolder::ScratchFolder() {
+  std::error_code failed;
+  const fs::path above = fs::temp_directory_path(failed);
+  std::string name = (above / "brightnet-XXXXXX").string();
+  if (failed || !::mkdtemp(name.data()))
+    throw InputError("no folder can be made there", failed ? "TMPDIR" : above.string());
+  path_ = name;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
 }
 
 namespace {

@@ -72,6 +72,20 @@ class AtomicFile {
   bool committed_ = false;
 };
 
+/// A folder for temporary files, which goes with all that is in it at the end of its scope.
+class ScratchFolder {
+ public:
+  /// Throws InputError where none can be made.
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  std::filesystem::path operator/(const char* name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
 /// The largest file that is read whole: one of labels or a description, and a list or table of a whole data set.
 constexpr uint64_t most_text_bytes = uint64_t{64} << 20;
 constexpr uint64_t most_list_bytes = uint64_t{16} << 30;

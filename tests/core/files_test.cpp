@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "tests/environment.h"
 
 namespace brightnet {
 namespace {
@@ -26,6 +27,20 @@ fs::path fresh_folder(const std::string& name) {
 
 size_t entries(const fs::path& folder) {
   return static_cast<size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+TEST(Files, AScratchFolderIsThereForItsScope) {
+  testing::Environment environment;
+  fs::path file;
+  {
+    const ScratchFolder folder;
+    file = folder / "file";
+    write_atomically(file, "");
+    EXPECT_TRUE(fs::exists(file));
+  }
+  EXPECT_FALSE(fs::exists(file.parent_path()));
+  environment.set("TMPDIR", "/nowhere");
+  EXPECT_THROW(ScratchFolder(), InputError);
 }
 
 TEST(Files, WhatIsWrittenIsReadAgainToTheByte) {
