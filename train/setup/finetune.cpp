@@ -271,15 +271,6 @@ PretrainedWeights read_safetensors(const TrainOptions& train, const Model& model
   return {report, predictions_of(train.weights, *theirs)};
 }
 
-std::string anchors_text(const YoloHead& head) {
-  std::vector<std::string> all;
-  for (int i = 0; i < head.mask_count; ++i) {
-    const Anchor& anchor = head.anchors[head.mask[i]];
-    all.push_back(fmt::format("{:g}x{:g}", anchor.w, anchor.h));
-  }
-  return fmt::format("{}", fmt::join(all, " "));
-}
-
 }  // namespace
 
 std::vector<bool> frozen_layers(const Model& model, const TrainOptions& train) {
@@ -366,7 +357,7 @@ std::string describe_other_heads(const TrainOptions& train, const Model& model) 
         if (trained != now)
           lines += fmt::format("\n  {}: {} {} in the weights, {} here", name, key, trained, now);
       };
-      compare("anchors", anchors_text(*other), anchors_text(*head));
+      compare("anchors", anchors_text(own_anchors(*other)), anchors_text(own_anchors(*head)));
       compare("scale_xy", fmt::format("{:g}", other->scale_xy), fmt::format("{:g}", head->scale_xy));
       compare("new_coords", fmt::format("{}", other->new_coords), fmt::format("{}", head->new_coords));
     }
