@@ -311,6 +311,15 @@ std::ifstream open_regular(const fs::path& file) {
   return in;
 }
 
+std::ifstream open_sized(const fs::path& file, uint64_t& bytes) {
+  std::error_code error;
+  bytes = fs::file_size(file, error);
+  std::ifstream in = open_regular(file);
+  if (!error && in) return in;
+  throw InputError("this file cannot be read" + (error ? ": " + error.message() : ""), file.string(),
+                   "Check the path and its permissions.");
+}
+
 std::vector<TextLine> lines_of(std::string_view rest) {
   if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
   std::vector<TextLine> lines;

@@ -100,6 +100,9 @@ void refuse_irregular(const std::filesystem::path& file);
 /// A stream of a regular file's bytes; of anything else, one that has failed.
 std::ifstream open_regular(const std::filesystem::path& file);
 
+/// The same, with the file's length. Throws InputError when it cannot be read.
+std::ifstream open_sized(const std::filesystem::path& file, uint64_t& bytes);
+
 /// A line of a text file, trimmed.
 struct TextLine {
   std::string text;

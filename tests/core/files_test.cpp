@@ -334,6 +334,11 @@ TEST(Files, AFileIsReadUpToTheLimitAndRefusedBeyond) {
   write_atomically(folder / "sparse", "x");
   fs::resize_file(folder / "sparse", most_text_bytes + 1);  // takes no space, and is not read
   EXPECT_NE(refusal(folder / "sparse").find("larger than 64 MiB"), std::string::npos);
+  uint64_t bytes = 0;
+  EXPECT_TRUE(open_sized(folder / "a", bytes));
+  EXPECT_EQ(bytes, 100);
+  for (const fs::path& other : {folder / "gone", folder, fs::path("/dev/zero")})
+    EXPECT_THROW(open_sized(other, bytes), InputError) << other;
   // Its size is said to be 0.
   EXPECT_NE(read_file("/proc/self/status").find("VmRSS"), std::string::npos);
 }
