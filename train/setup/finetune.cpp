@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "core/log.h"
+#include "core/text.h"
 #include "formats/class_channels.h"
 #include "formats/darknet/import.h"
 #include "formats/darknet/weights.h"
@@ -23,17 +24,13 @@ bool is_conv(const LayerDescription& layer) {
   return std::holds_alternative<ConvAttributes>(layer.attributes);
 }
 
-bool is_number(const std::string& text) {
-  return !text.empty() && text.size() < 7 && text.find_first_not_of("0123456789") == std::string::npos;
-}
-
 /// "stage2" is the layer of that name, or every layer of that block.
 bool belongs_to(const LayerDescription& layer, const std::string& part) {
   return layer.name == part || layer.name.rfind(part + '.', 0) == 0;
 }
 
-void freeze_first(int count, std::vector<bool>& frozen) {
-  const auto layers = std::ssize(frozen);
+void freeze_first(unsigned count, std::vector<bool>& frozen) {
+  const size_t layers = frozen.size();
   if (count > layers) {
     throw InputError("'freeze' asks for the first " + std::to_string(count) + " layers, and the model has " +
                          std::to_string(layers),
@@ -276,8 +273,8 @@ PretrainedWeights read_safetensors(const TrainOptions& train, const Model& model
 std::vector<bool> frozen_layers(const Model& model, const TrainOptions& train) {
   std::vector<bool> frozen(model.layers.size());
   for (const std::string& part : train.freeze.value_or({})) {
-    if (is_number(part)) {
-      freeze_first(std::stoi(part), frozen);
+    if (const auto count = parse_integer<unsigned>(part)) {
+      freeze_first(*count, frozen);
     } else {
       for (const size_t layer : layers_of(model, part, "freeze")) frozen[layer] = true;
     }
