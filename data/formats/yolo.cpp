@@ -257,11 +257,8 @@ bool chooses_from(const std::vector<std::string>& own, const DataOptions& option
 
 /// Whether a text file lists images.
 bool is_image_list(const fs::path& file) {
-  std::ifstream in = open_regular(file);
-  std::string line;
-  while (std::getline(in, line) && trimmed(line).empty()) {
-  }
-  return has_extension(file, ".txt") && is_image_name(std::string(trimmed(line)));
+  const auto line = has_extension(file, ".txt") ? first_text_line(file) : std::nullopt;
+  return line && is_image_name(std::string(trimmed(*line)));
 }
 
 SplitTests yolo_split_tests() {

@@ -33,10 +33,6 @@ std::vector<fs::path> label_folders(const fs::path& folder) {
   return folders;
 }
 
-fs::path crops_folder(const DetectionOptions& options) {
-  return pictures_folder(options) / "crops";
-}
-
 /// Throws InputError when outputs would be written among the input images or their ground-truth labels, which
 /// would corrupt the data set, or when an output file is an input file.
 void protect_inputs(const DetectionOptions& options, const Source& source) {
@@ -105,6 +101,10 @@ BoxStyle box_style(const DetectionOptions& options) {
 
 fs::path pictures_folder(const DetectionOptions& options) {
   return options.out.empty() ? fs::path("runs/detect") : options.out;
+}
+
+fs::path crops_folder(const DetectionOptions& options) {
+  return pictures_folder(options) / "crops";
 }
 
 void refuse_idle_outputs(const DetectionOptions& options) {
