@@ -34,8 +34,8 @@ class ProgressFile {
   }
   const fs::path& path() const { return path_; }
   /// Reads the lines: the first is the folder, and there is a second once a step was made.
-  RunEnd read() {
-    RunEnd end;
+  ProcessesEnd read() {
+    ProcessesEnd end;
     std::getline(file_, end.folder);
     std::string word;
     end.made_steps = static_cast<bool>(std::getline(file_, word));
@@ -128,7 +128,7 @@ int run_supervised(const TrainingOptions& options, int ranks, int restarts) {
     ProgressFile progress;
     words.insert(words.end(), {"--supervised", progress.path().string()});
     const RanksEnd ranks_end = run_ranks(count, this_program(), words);
-    RunEnd end = progress.read();
+    ProcessesEnd end = progress.read();
     end.code = ranks_end.code;
     end.asked = ranks_end.asked;
     return end;
