@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <fstream>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
 #include "tests/cuda_emulation/emulated_device.h"
 #include "tests/cuda_emulation/launch.h"
 #include "tests/layers/models.h"

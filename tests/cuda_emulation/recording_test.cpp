@@ -1,7 +1,6 @@
 // Steps that CUDA refuses to capture as a graph.
 #include <gtest/gtest.h>
 
-#include "core/log.h"
 #include "tests/cuda_emulation/emulated_device.h"
 #include "tests/kernels/wrapped_convolution.h"
 #include "tests/layers/models.h"

@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "core/files.h"
-#include "core/log.h"
 #include "train/run/run_lock.h"
 
 namespace brightnet {

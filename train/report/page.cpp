@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <opencv2/imgproc.hpp>
 
-#include "core/error.h"
 #include "data/image/jpeg.h"
 #include "train/report/page_parts.h"
 
