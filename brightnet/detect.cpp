@@ -105,7 +105,7 @@ void say_what_was_done(const DetectionOptions& options, const DetectReport& repo
               counted(report.images, "image", "images"), skipped);
   log::info("{}", report.times.text(report.images, workers));
   if (writes_pictures(options)) log::result("Pictures: {}", pictures_folder(options).string());
-  if (options.save_crops) log::result("Crops: {}", (pictures_folder(options) / "crops").string());
+  if (options.save_crops) log::result("Crops: {}", crops_folder(options).string());
 }
 
 /// Throws the first error after all are finished: one that cannot be written costs none of the others.

@@ -1,7 +1,6 @@
 #include "brightnet/evaluate.h"
 
 #include "brightnet/scores.h"
-#include "core/enum_names.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "kernels/device/device.h"

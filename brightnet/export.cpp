@@ -96,8 +96,7 @@ void export_for(const std::string& server, const Weights& weights, const std::fi
   const std::filesystem::path file = folder / network_place(known);
   const OnnxSummary network = write_onnx(weights, file, onnx);
   // Of "." and "models/.." too, which have no name of their own.
-  const std::filesystem::path whole = std::filesystem::absolute(folder / "").lexically_normal();
-  const std::string name = whole.parent_path().filename().string();
+  const std::string name = without_slash(std::filesystem::absolute(folder)).filename().string();
   for (const auto& [place, content] : server_files(known, name, onnx, network, read_onnx_metadata(file))) {
     write_atomically(folder / place, content);
     log::result("Wrote {}", (folder / place).string());

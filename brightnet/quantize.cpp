@@ -12,7 +12,6 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "core/progress_line.h"
-#include "core/text.h"
 #include "core/threads.h"
 #include "data/formats/recognize.h"
 #include "detect/quantization/calibrate.h"

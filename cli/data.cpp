@@ -6,6 +6,7 @@
 
 #include "brightnet/dataset.h"
 #include "cli/commands.h"
+#include "core/files.h"
 #include "core/log.h"
 #include "core/printable.h"
 
@@ -48,7 +49,7 @@ void add_synth(CLI::App& data, Action& action) {
   command->callback([=, &action] {
     action = [arguments] {
       make_synthetic_dataset(arguments->options, arguments->folder);
-      const auto folder = (std::filesystem::path(arguments->folder) / "").lexically_normal().parent_path();
+      const auto folder = without_slash(arguments->folder);
       log::result(
           "{0} training and {1} validation images written to {2}. Train on them with: brightnet train --model yolov4-tiny "
           "--data {3}",

@@ -24,7 +24,7 @@ std::string how_it_ended(int code) {
 
 /// Whether another start may go better. A device that could not be used before the first step is the user's choice; later
 /// it has failed.
-bool may_recover(const RunEnd& end, bool stepped_before) {
+bool may_recover(const ProcessesEnd& end, bool stepped_before) {
   if (end.asked) return false;
   switch (static_cast<ExitCode>(end.code)) {
     case ExitCode::done:
@@ -49,7 +49,7 @@ int supervise(int restarts, int ranks, const SupervisedRun& run) {
   bool stepped = false;
   int seconds = first_wait;
   for (int restart = 1;; ++restart, seconds = std::min(2 * seconds, longest_wait)) {
-    const RunEnd end = run.start(ranks, folder);
+    const ProcessesEnd end = run.start(ranks, folder);
     if (!end.folder.empty()) folder = end.folder;
     stepped = stepped || end.made_steps;
     if (!may_recover(end, stepped)) return end.code;

@@ -9,7 +9,7 @@
 namespace brightnet::cli {
 
 /// How the processes of a run ended.
-struct RunEnd {
+struct ProcessesEnd {
   int code = 0;             ///< their exit code; 128 plus the signal's number when a signal ended them
   bool asked = false;       ///< the user asked them to stop
   std::string folder = {};  ///< the run's folder; empty: the processes did not get that far
@@ -19,7 +19,7 @@ struct RunEnd {
 /// The actions that supervise() decides on and leaves to its caller.
 struct SupervisedRun {
   /// Starts the ranks, which resume the run in `folder` or, where that is empty, begin; waits for their end.
-  std::function<RunEnd(int ranks, const std::string& folder)> start;
+  std::function<ProcessesEnd(int ranks, const std::string& folder)> start;
   /// How many ranks this machine can still start, at most as many as before; 0: none. Nothing if the user asked to stop
   /// meanwhile.
   std::function<std::optional<int>(int ranks)> ranks_that_work;

@@ -24,27 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder for what the run's processes tell this one.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "brightnet-XXXXXX").string();
-    if (!::mkdtemp(name.data()))
-      throw InputError("no folder can be made there", fs::temp_directory_path().string());
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  fs::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
-
 /// Where the processes of one start say how far they are. The file stays open: whatever cleans the folder of temporary
 /// files takes it away from a run of many days, and with it the run's folder would be forgotten.
 class ProgressFile {
@@ -55,8 +34,8 @@ class ProgressFile {
   }
   const fs::path& path() const { return path_; }
   /// Reads the lines: the first is the folder, and there is a second once a step was made.
-  RunEnd read() {
-    RunEnd end;
+  ProcessesEnd read() {
+    ProcessesEnd end;
     std::getline(file_, end.folder);
     std::string word;
     end.made_steps = static_cast<bool>(std::getline(file_, word));
@@ -149,7 +128,7 @@ int run_supervised(const TrainingOptions& options, int ranks, int restarts) {
     ProgressFile progress;
     words.insert(words.end(), {"--supervised", progress.path().string()});
     const RanksEnd ranks_end = run_ranks(count, this_program(), words);
-    RunEnd end = progress.read();
+    ProcessesEnd end = progress.read();
     end.code = ranks_end.code;
     end.asked = ranks_end.asked;
     return end;

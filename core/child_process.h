@@ -16,8 +16,8 @@ namespace brightnet {
 /// Starts a command, words[0] of $PATH or a path, without standard input. It is in a process group of its own,
 /// so that Ctrl-C reaches this program alone, and gets a SIGTERM if this program dies. `signals` is its signal
 /// mask. `output`: the file that its standard output and error replace; empty: this program's own. A command
-/// that cannot be run ends with 127. `environment`: "NAME=value", besides and in the place of what this program has. Throws InputError when `output` cannot be written and, naming `where`, when no process
-/// can be started.
+/// that cannot be run ends with 127. `environment`: "NAME=value", besides and in the place of what this program has.
+/// Throws InputError when `output` cannot be written and, naming `where`, when no process can be started.
 pid_t start_process(const std::vector<std::string>& words, const std::string& where, const sigset_t& signals,
                     const std::filesystem::path& output = {},
                     const std::vector<std::string>& environment = {});

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <regex>
 #include <streambuf>
@@ -245,6 +246,20 @@ void create_folders(const fs::path& folder, std::error_code& error) {
   for (size_t i = missing.size(); !error && i-- > 0;) flush_folder(missing[i].parent_path());
 }
 
+ScratchFolder::ScratchFolder() {
+  std::error_code failed;
+  const fs::path above = fs::temp_directory_path(failed);
+  std::string name = (above / "brightnet-XXXXXX").string();
+  if (failed || !::mkdtemp(name.data()))
+    throw InputError("no folder can be made there", failed ? "TMPDIR" : above.string());
+  path_ = name;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
 namespace {
 
 void refuse_irregular(const fs::path& file, const struct stat& about) {
@@ -294,6 +309,15 @@ std::ifstream open_regular(const fs::path& file) {
   in.setstate(std::ios::failbit);
   if (fs::is_regular_file(file, ignored)) in.open(file, std::ios::binary);
   return in;
+}
+
+std::ifstream open_sized(const fs::path& file, uint64_t& bytes) {
+  std::error_code error;
+  bytes = fs::file_size(file, error);
+  std::ifstream in = open_regular(file);
+  if (!error && in) return in;
+  throw InputError("this file cannot be read" + (error ? ": " + error.message() : ""), file.string(),
+                   "Check the path and its permissions.");
 }
 
 std::vector<TextLine> lines_of(std::string_view rest) {
@@ -351,9 +375,14 @@ fs::path find_path(const std::string& path, const fs::path& folder, bool here_fi
   return {};
 }
 
+fs::path without_slash(const fs::path& path) {
+  const fs::path normal = path.lexically_normal();
+  return normal.has_filename() ? normal : normal.parent_path();
+}
+
 bool lies_in(const fs::path& inner, const fs::path& folder) {
   std::error_code error;
-  const fs::path whole = fs::weakly_canonical(folder, error);
+  const fs::path whole = without_slash(fs::weakly_canonical(folder, error));
   if (error) return false;
   const fs::path place = fs::weakly_canonical(inner, error);
   return !error && std::mismatch(whole.begin(), whole.end(), place.begin(), place.end()).first == whole.end();

@@ -79,6 +79,20 @@ class AtomicFile {
   bool committed_ = false;
 };
 
+/// A folder for temporary files, which goes with all that is in it at the end of its scope.
+class ScratchFolder {
+ public:
+  /// Throws InputError where none can be made.
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  std::filesystem::path operator/(const char* name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
 /// The largest file that is read whole: one of labels or a description, and a list or table of a whole data set.
 constexpr uint64_t most_text_bytes = uint64_t{64} << 20;
 constexpr uint64_t most_list_bytes = uint64_t{16} << 30;
@@ -92,6 +106,9 @@ void refuse_irregular(const std::filesystem::path& file);
 
 /// A stream of a regular file's bytes; of anything else, one that has failed.
 std::ifstream open_regular(const std::filesystem::path& file);
+
+/// The same, with the file's length. Throws InputError when it cannot be read.
+std::ifstream open_sized(const std::filesystem::path& file, uint64_t& bytes);
 
 /// A line of a text file, trimmed.
 struct TextLine {
@@ -118,6 +135,9 @@ bool is_folder(const std::filesystem::path& path);
 /// slashes where only that finds the file.
 std::filesystem::path find_path(const std::string& path, const std::filesystem::path& folder,
                                 bool here_first);
+
+/// The path in its normal form, without a slash at its end.
+std::filesystem::path without_slash(const std::filesystem::path& path);
 
 /// Whether a path is this folder or lies in it at any depth, links on the way considered. Neither need exist.
 bool lies_in(const std::filesystem::path& inner, const std::filesystem::path& folder);

@@ -74,4 +74,13 @@ struct Dataset {
   }
 };
 
+/// `count` of the images, or all of fewer, evenly spread: their order often says where they come from.
+inline Dataset evenly_spread(const Dataset& dataset, int64_t count) {
+  Dataset part;
+  part.classes = dataset.classes;
+  const int64_t all = std::ssize(dataset.images), wanted = std::min(all, count);
+  for (int64_t i = 0; i < wanted; ++i) part.images.push_back(dataset.images[i * all / wanted]);
+  return part;
+}
+
 }  // namespace brightnet

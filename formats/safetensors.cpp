@@ -138,14 +138,8 @@ size_t SafetensorsReader::Info::count() const {
 }
 
 SafetensorsReader::SafetensorsReader(const std::filesystem::path& file) : file_(file) {
-  std::error_code error;
-  const uint64_t file_bytes = std::filesystem::file_size(file, error);
-  if (!error) in_.open(file, std::ios::binary);
-  if (error || !in_) {
-    throw InputError("this file cannot be read" + (error ? ": " + error.message() : ""), file.string(),
-                     "Check the path and its permissions.");
-  }
-  uint64_t length = 0;
+  uint64_t file_bytes = 0, length = 0;
+  in_ = open_sized(file, file_bytes);
   if (file_bytes < sizeof length || !in_.read(reinterpret_cast<char*>(&length), sizeof length)) {
     broken(file, "it has " + std::to_string(file_bytes) + " bytes, and the header's length alone takes 8");
   }

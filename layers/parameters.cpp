@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "core/alignment.h"
-#include "core/error.h"
 #include "core/random.h"
 #include "core/require_memory.h"
 

@@ -1,6 +1,5 @@
 // Linked into every test program: it finds the models as the program does, and ::testing::TempDir() is a folder of the
 // process, and within a test one of the test, so that tests which give their files the same names do not meet there.
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string>

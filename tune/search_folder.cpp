@@ -60,11 +60,6 @@ std::string difference(const Json& before, const Json& now) {
   return old == asked ? "" : differing_line(old, asked);
 }
 
-fs::path without_slash(const fs::path& path) {
-  const fs::path clean = path.lexically_normal();
-  return clean.has_filename() ? clean : clean.parent_path();
-}
-
 }  // namespace
 
 SearchFolder::SearchFolder(const fs::path& path, const SearchPlan& plan, const std::string& configuration)

@@ -22,36 +22,25 @@ std::string header(const std::vector<TunedKey>& keys) {
   return line + ",failure";
 }
 
-/// A sentence as a quoted cell of one line.
-std::string quoted(std::string text) {
-  std::replace(text.begin(), text.end(), '"', '\'');
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text.empty() ? text : '"' + text + '"';
-}
-
-std::string unquoted(const std::string& cell) {
-  return cell.size() < 2 ? cell : cell.substr(1, cell.size() - 2);
-}
-
 Trial parse(const std::string& line, size_t keys, const std::string& where) {
   Trial trial;
   std::vector<double> numbers;
-  size_t at = 0;
-  for (size_t i = 0; i < cells_before + keys; ++i) {
-    const size_t comma = line.find(',', at);
-    const auto number = comma == std::string::npos ? std::nullopt : parse_number(line.substr(at, comma - at));
+  const auto cells = csv_fields(line);
+  const size_t with_numbers = cells_before + keys;
+  for (size_t i = 0; i < with_numbers; ++i) {
+    const bool whole = cells && cells->size() == with_numbers + 1;
+    const auto number = whole ? parse_number((*cells)[i]) : std::nullopt;
     const bool counts = i < 2;  // a trial, and the one that it changes
     if (!number || (counts && std::abs(*number) > std::numeric_limits<int>::max()))
       throw InputError("this row of trials is broken", where, "Remove it: it is tried again.");
     numbers.push_back(*number);
-    at = comma + 1;
   }
   trial.number = static_cast<int>(numbers[0]);
   trial.parent = static_cast<int>(numbers[1]);
   trial.score = numbers[2];
   trial.seconds = numbers[3];
   trial.values.assign(numbers.begin() + cells_before, numbers.end());
-  trial.failure = unquoted(line.substr(at));
+  trial.failure = cells->back();
   return trial;
 }
 
@@ -62,7 +51,9 @@ void write_trials(const fs::path& file, const std::vector<TunedKey>& keys, const
   for (const Trial& trial : trials) {
     text += fmt::format("{},{},{},{:.1f}", trial.number, trial.parent, trial.score, trial.seconds);
     for (const double value : trial.values) text += fmt::format(",{}", value);
-    text += ',' + quoted(trial.failure) + '\n';
+    std::string failure = trial.failure;
+    std::replace(failure.begin(), failure.end(), '\n', ' ');
+    text += ',' + csv_quoted(failure) + '\n';
   }
   write_atomically(file, text);
 }

@@ -1,8 +1,6 @@
 #include "tune/trial_process.h"
 
-#include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <csignal>
 
 #include <fmt/format.h>
@@ -74,19 +72,14 @@ TrialOutcome outcome_of(const std::filesystem::path& run, int exit_code, const s
   const std::filesystem::path file = RunFolder::at(run).metrics();
   if (!is_there(file)) return {0, "it left no metrics.csv"};
   const MetricsTable table = read_metrics_csv(file);
-  const int column = table.column(std::string(enum_name(best_by)));
   // At a smaller input, while it grew, the same network may have scored more: no weights are kept of that.
-  const double comparable_after = table.comparable_after();
-  double best = -1;
-  for (const auto& row : table.rows) {
-    if (row[0] <= comparable_after) continue;
-    if (column >= 0 && std::isfinite(row[column])) best = std::max(best, row[column]);
-  }
-  if (best < 0) {
+  const std::string score(enum_name(best_by));
+  const std::vector<double>* const best = table.best_row(score);
+  if (!best || table.value(*best, score) < 0) {
     return {0, fmt::format("none of its evaluations{} has an {}",
-                           comparable_after < 0 ? "" : " at its final input size", enum_name(best_by))};
+                           table.comparable_after() < 0 ? "" : " at its final input size", score)};
   }
-  return {best, ""};
+  return {table.value(*best, score), ""};
 }
 
 std::vector<std::string> devices_of_jobs(const std::string& device, int jobs,

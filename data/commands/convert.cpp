@@ -232,7 +232,7 @@ void write_names_of_shards(const std::vector<std::string>& classes, const std::v
 
 void check_outside(const DataOptions& data, const fs::path& folder) {
   std::error_code failed;
-  const fs::path out = (fs::absolute(folder, failed) / "").lexically_normal().parent_path();
+  const fs::path out = without_slash(fs::absolute(folder, failed));
   for (const Split split : given_splits(data)) {
     for (const std::string& place : listed_places(data.place(split))) {
       const fs::path images = real_path(find_below(place, {data.root}));

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "core/error.h"
-#include "core/files.h"
 #include "data/formats/format.h"
 #include "data/formats/labels.h"
 #include "data/formats/places.h"

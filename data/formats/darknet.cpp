@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "data/formats/folder.h"
 #include "data/formats/format.h"
 #include "data/formats/labels.h"
 #include "data/formats/layout.h"
@@ -164,7 +165,7 @@ bool holds_obj_data(const fs::path& file) {
 
 std::string recognize_darknet(const fs::path& place, DataOptions& options) {
   const bool folder = is_folder(place);
-  std::vector<fs::path> files = folder ? files_in(place, ".data") : std::vector{place};
+  std::vector<fs::path> files = folder ? files_in(place, is_obj_data) : std::vector{place};
   std::erase_if(files, [](const fs::path& file) { return !holds_obj_data(file); });
   if (files.size() != 1) return "";
   // As in darknet, paths inside start in the current folder; absolute ones survive resuming elsewhere.

@@ -42,8 +42,7 @@ bool is_section(const YamlValue& root) {
 
 /// The folder that a root names; empty when it is not there.
 fs::path find_data_folder(const std::string& text, const fs::path& yaml_folder) {
-  const fs::path found = find_path(text, yaml_folder, false);
-  return found.empty() || found.has_filename() ? found : found.parent_path();  // "./" too
+  return without_slash(find_path(text, yaml_folder, false));
 }
 
 /// Whether a path begins with a drive of Windows: "C:\data" or "C:/data".
@@ -142,7 +141,7 @@ class UltralyticsYaml {
     for (const fs::path& folder : {folder_, yaml_folder_, fs::current_path()}) {
       for (const std::string& spelling : spellings) {
         const fs::path path = find_below(spelling, {folder});
-        if (fs::exists(path, failed)) return path.has_filename() ? path : path.parent_path();
+        if (fs::exists(path, failed)) return without_slash(path);
       }
     }
     // Files often name a test split that is not there; it is missed where it is used.

@@ -108,15 +108,19 @@ bool has_extension(const fs::path& file, std::string_view extension) {
          file.extension().native().size() == extension.size();  // not ".txt" alone, a hidden file
 }
 
-std::vector<fs::path> files_with_extension(const fs::path& folder, std::string_view extension) {
+std::vector<fs::path> files_in(const fs::path& folder, const std::function<bool(const fs::path&)>& is) {
   std::vector<fs::path> files;
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(folder, failed)) {
-    if (has_extension(entry.path(), extension) && !is_clutter(entry.path()) && entry.is_regular_file(failed))
+    if (is(entry.path()) && !is_clutter(entry.path()) && entry.is_regular_file(failed))
       files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+std::vector<fs::path> files_with_extension(const fs::path& folder, std::string_view extension) {
+  return files_in(folder, [&](const fs::path& file) { return has_extension(file, extension); });
 }
 
 bool is_label_name(const fs::path& file) {

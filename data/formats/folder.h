@@ -29,7 +29,10 @@ std::vector<std::filesystem::path> images_below(const std::filesystem::path& fol
 /// Whether a file has this extension, such as ".txt", in lower or upper case.
 bool has_extension(const std::filesystem::path& file, std::string_view extension);
 
-/// The folder's own files with this extension, in lower or upper case, sorted.
+/// The folder's own files of which this is true, sorted.
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder,
+                                            const std::function<bool(const std::filesystem::path&)>& is);
+/// Those with this extension, in lower or upper case.
 std::vector<std::filesystem::path> files_with_extension(const std::filesystem::path& folder,
                                                         std::string_view extension);
 

@@ -16,7 +16,6 @@
 // and images. The classes are all types in train and val.
 #include <fmt/format.h>
 
-#include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "data/formats/folder.h"

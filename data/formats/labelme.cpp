@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "data/formats/folder.h"
 #include "data/formats/format.h"
 #include "data/formats/json_file.h"

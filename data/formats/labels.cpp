@@ -14,7 +14,6 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "core/text.h"
 #include "data/image/stored_file.h"
 
 namespace brightnet {

@@ -225,16 +225,4 @@ std::string below_root(const fs::path& path, const fs::path& root) {
   return relative.string();
 }
 
-std::vector<fs::path> files_in(const fs::path& folder, const std::string& ending) {
-  std::vector<fs::path> files;
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(folder, failed)) {
-    if (!is_clutter(entry.path()) && entry.is_regular_file(failed) &&
-        entry.path().filename().string().ends_with(ending))
-      files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 }  // namespace brightnet

@@ -68,7 +68,4 @@ void take_file(const std::filesystem::path& root, const std::filesystem::path& f
 /// The path below `root`, if it is there, as it would be written under data.train; otherwise the path itself.
 std::string below_root(const std::filesystem::path& path, const std::filesystem::path& root);
 
-/// The folder's own files that end in `ending`, sorted.
-std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder, const std::string& ending);
-
 }  // namespace brightnet

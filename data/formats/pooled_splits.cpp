@@ -323,8 +323,7 @@ std::string unused_list(const DataOptions& options, Split split) {
 
 void refuse_pooled_splits(const RecognizedData& data, const fs::path& place) {
   const DataOptions& options = data.options;
-  const fs::path whole = fs::absolute(fs::path(options.root) / options.train).lexically_normal();
-  const fs::path train = whole.has_filename() ? whole : whole.parent_path();
+  const fs::path train = without_slash(fs::absolute(fs::path(options.root) / options.train));
   std::error_code failed;
   if (!data.undivided() || !fs::is_directory(train, failed)) return;
   const fs::path named = train.lexically_relative(place);

@@ -33,8 +33,7 @@ bool is_yaml(const fs::path& file) {
 
 /// The path made absolute, without a slash at its end.
 fs::path clean(const fs::path& path) {
-  const fs::path whole = fs::absolute(path).lexically_normal();
-  return whole.has_filename() ? whole : whole.parent_path();
+  return without_slash(fs::absolute(path));
 }
 
 /// The YAML of a folder that describes its data: the exporters' usual names. One that leaves it to the folder itself
@@ -209,7 +208,7 @@ std::vector<fs::path> held_back_files(const fs::path& folder) {
   };
   std::vector<fs::path> found;
   for (const char* below : {"annotations", "."}) {
-    std::vector<fs::path> files = files_in(folder / below, ".json");
+    std::vector<fs::path> files = files_with_extension(folder / below, ".json");
     std::erase_if(files, [](const fs::path& file) {
       const std::string name = file.filename().string();
       return !has_word_of(name, Split::val) && !has_word_of(name, Split::test);
@@ -219,7 +218,8 @@ std::vector<fs::path> held_back_files(const fs::path& folder) {
   }
   for (const Split split : {Split::val, Split::test}) {
     for (const std::string& name : split_names(split)) {
-      for (const fs::path& file : recognized(files_in(folder / name, ".json"))) found.push_back(file);
+      for (const fs::path& file : recognized(files_with_extension(folder / name, ".json")))
+        found.push_back(file);
     }
   }
   return found;

@@ -9,7 +9,6 @@
 // data.train, data.val or data.test is the folder of a dataset, the project's for all of them, or a file that lists
 // images.
 #include "core/error.h"
-#include "core/files.h"
 #include "data/formats/folder.h"
 #include "data/formats/format.h"
 #include "data/formats/json_file.h"

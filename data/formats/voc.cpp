@@ -164,7 +164,7 @@ std::vector<fs::path> places_of(const DataOptions& options, Split split) {
 /// The folder with Annotations/ and JPEGImages/ in data.root that a place lies in, such as that of one year in VOCdevkit/, of
 /// several the innermost; data.root where there is none.
 fs::path root_of(const fs::path& place, const fs::path& data_root) {
-  fs::path folder = fs::absolute(data_root / "").lexically_normal().parent_path(), root = data_root;
+  fs::path folder = without_slash(fs::absolute(data_root)), root = data_root;
   const fs::path inside = fs::absolute(place).lexically_normal().lexically_relative(folder);
   if (inside.empty() || *inside.begin() == "..") return root;
   for (auto part = inside.begin(); std::next(part) != inside.end(); ++part) {

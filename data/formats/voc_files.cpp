@@ -62,7 +62,7 @@ namespace {
 /// JPEGImages/cam1/1.jpg below the root: JPEGImages/cam1/1 and cam1/1.
 std::vector<std::string> paths_below(const fs::path& image, const fs::path& root) {
   const fs::path whole = fs::absolute(image).lexically_normal().replace_extension().lexically_relative(
-      fs::absolute(root / "").lexically_normal().parent_path());
+      without_slash(fs::absolute(root)));
   if (whole.empty() || *whole.begin() == "..") return {};
   fs::path without_first;
   for (auto part = std::next(whole.begin()); part != whole.end(); ++part) without_first /= *part;

@@ -150,7 +150,7 @@ std::vector<fs::path> images_of_archive(const fs::path& archive, ProblemLog& log
 
 /// Whether a folder has archives of its own, of images with labels.
 bool holds_archives(const fs::path& folder) {
-  const std::vector<fs::path> archives = files_in(folder, ".tar");
+  const std::vector<fs::path> archives = files_in(folder, is_tar_name);
   if (archives.empty()) return false;
   ProblemLog ignored(true);
   const std::vector<fs::path> images = images_of_archive(archives[0], ignored);
@@ -160,7 +160,7 @@ bool holds_archives(const fs::path& folder) {
 
 /// Archives that lie side by side and are called after their splits: train-000000.tar, val-000000.tar.
 void take_named_archives(const fs::path& folder, DataOptions& options) {
-  const std::vector<fs::path> archives = files_in(folder, ".tar");
+  const std::vector<fs::path> archives = files_in(folder, is_tar_name);
   const auto archives_of = [&](Split split) {
     std::vector<std::string> own;
     for (const std::string& word : split_names(split)) {
@@ -257,11 +257,8 @@ bool chooses_from(const std::vector<std::string>& own, const DataOptions& option
 
 /// Whether a text file lists images.
 bool is_image_list(const fs::path& file) {
-  std::ifstream in = open_regular(file);
-  std::string line;
-  while (std::getline(in, line) && trimmed(line).empty()) {
-  }
-  return has_extension(file, ".txt") && is_image_name(std::string(trimmed(line)));
+  const auto line = has_extension(file, ".txt") ? first_text_line(file) : std::nullopt;
+  return line && is_image_name(std::string(trimmed(*line)));
 }
 
 SplitTests yolo_split_tests() {
@@ -269,7 +266,7 @@ SplitTests yolo_split_tests() {
     return any_labelled(folder, own_label_places) || holds_archives(folder);
   };
   const auto images = [](const fs::path& folder) {
-    return any_image(folder) || !files_in(folder, ".tar").empty();
+    return any_image(folder) || !files_in(folder, is_tar_name).empty();
   };
   return {.train = labelled, .labelled = labelled, .images = images};
 }

@@ -34,9 +34,9 @@ std::optional<ImageInfo> image_info(const std::filesystem::path& file, uint64_t 
 /// Decodes to 8-bit RGB with EXIF rotation applied: grey is copied to all channels, alpha is blended over
 /// black, 16-bit is scaled (grey by its own range: docs/data.md), CMYK converted. `at_least`: when both sides
 /// of the image are at least twice, four or eight times this size, a JPEG is decoded at 1/2, 1/4 or 1/8 (much
-/// faster), as jpeg_reduction() decides; an empty size decodes in full. With `channels` 1 the image has one, its grey (data/image/grey.h), and a
-/// coloured JPEG's is its luma. Throws ImageError for a missing, undecodable or truncated file, and, before anything is
-/// decoded, for one whose header announces more than `max_pixels`.
+/// faster), as jpeg_reduction() decides; an empty size decodes in full. With `channels` 1 the image has one, its grey
+/// (data/image/grey.h), and a coloured JPEG's is its luma. Throws ImageError for a missing, undecodable or truncated file,
+/// and, before anything is decoded, for one whose header announces more than `max_pixels`.
 cv::Mat read_image(const std::filesystem::path& file, cv::Size at_least = {}, int channels = 3,
                    uint64_t max_pixels = any_pixels);
 

@@ -88,14 +88,6 @@ PictureBenchmark measure_pictures(const Dataset& dataset, const LoaderBenchmarkO
   return result;
 }
 
-Dataset evenly_spread(const Dataset& dataset, int count) {
-  Dataset part;
-  part.classes = dataset.classes;
-  const size_t all = dataset.images.size(), wanted = std::min(all, static_cast<size_t>(count));
-  for (size_t i = 0; i < wanted; ++i) part.images.push_back(dataset.images[i * all / wanted]);
-  return part;
-}
-
 Rate mean(const Rate& a, const Rate& b) {
   return {(a.per_second + b.per_second) / 2, (a.per_cpu_second + b.per_cpu_second) / 2};
 }

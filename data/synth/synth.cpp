@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include <fcntl.h>
-#include <opencv2/imgproc.hpp>
 #include <unistd.h>
 
 #include "core/descriptor.h"

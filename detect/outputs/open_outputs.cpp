@@ -33,10 +33,6 @@ std::vector<fs::path> label_folders(const fs::path& folder) {
   return folders;
 }
 
-fs::path crops_folder(const DetectionOptions& options) {
-  return pictures_folder(options) / "crops";
-}
-
 /// Throws InputError when outputs would be written among the input images or their ground-truth labels, which
 /// would corrupt the data set, or when an output file is an input file.
 void protect_inputs(const DetectionOptions& options, const Source& source) {
@@ -48,7 +44,7 @@ void protect_inputs(const DetectionOptions& options, const Source& source) {
     throw InputError(what, place.string(), "Name another with " + option + '.');
   };
   // The folder of labels need not exist.
-  const auto normal = [](const fs::path& path) { return (fs::absolute(path) / "").lexically_normal(); };
+  const auto normal = [](const fs::path& path) { return without_slash(fs::absolute(path)); };
   const fs::path pictures = writes_pictures(options) ? pictures_folder(options) : fs::path();
   std::set<fs::path> checked;
   for (const fs::path& file : source.files()) {
@@ -105,6 +101,10 @@ BoxStyle box_style(const DetectionOptions& options) {
 
 fs::path pictures_folder(const DetectionOptions& options) {
   return options.out.empty() ? fs::path("runs/detect") : options.out;
+}
+
+fs::path crops_folder(const DetectionOptions& options) {
+  return pictures_folder(options) / "crops";
 }
 
 void refuse_idle_outputs(const DetectionOptions& options) {

@@ -15,8 +15,9 @@ namespace brightnet {
 /// Images with boxes are the default output when no other is requested.
 bool writes_pictures(const DetectionOptions& options);
 BoxStyle box_style(const DetectionOptions& options);
-/// The folder for pictures and crops.
+/// The folder for pictures, and that for crops in it.
 std::filesystem::path pictures_folder(const DetectionOptions& options);
+std::filesystem::path crops_folder(const DetectionOptions& options);
 
 /// Throws InputError for options without effect.
 void refuse_idle_outputs(const DetectionOptions& options);

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <memory>
 
 #include <fmt/format.h>
 #include <opencv2/imgproc.hpp>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/log.h"
 #include "core/output_files.h"
 #include "core/text.h"
@@ -68,13 +68,12 @@ class CropOutput : public DetectionOutput {
 
 /// Whether OpenCV has an encoder for MPEG-4, which it tells by beginning a file alone.
 bool writes_mpeg4() {
-  std::error_code failed;
-  std::string folder = (fs::temp_directory_path(failed) / "brightnet-XXXXXX").string();
-  if (failed || !::mkdtemp(folder.data()))
+  try {
+    const ScratchFolder folder;
+    return make_video_writer()->open((folder / "a.mp4").string(), codec_code("mp4v"), 25, cv::Size(64, 64));
+  } catch (const InputError&) {
     return true;  // as most can; an error comes when a video is written
-  const bool opened = make_video_writer()->open(folder + "/a.mp4", codec_code("mp4v"), 25, cv::Size(64, 64));
-  fs::remove_all(folder, failed);
-  return opened;
+  }
 }
 
 class PictureOutput : public DetectionOutput {

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/error.h"
+
 namespace brightnet {
 namespace {
 

@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.h"
-
 namespace brightnet {
 
 /// One "key=value" line.

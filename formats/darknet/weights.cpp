@@ -86,13 +86,7 @@ std::optional<int64_t> classes_for(const Model& model, uint64_t floats) {
 class WeightsFile {
  public:
   explicit WeightsFile(const fs::path& file) : file_(file) {
-    std::error_code error;
-    bytes_ = fs::file_size(file, error);
-    if (!error) in_.open(file, std::ios::binary);
-    if (error || !in_) {
-      throw InputError("this file cannot be read" + (error ? ": " + error.message() : ""), file.string(),
-                       "Check the path and its permissions.");
-    }
+    in_ = open_sized(file, bytes_);
     const auto too_short = [&] {
       throw InputError(
           fmt::format("it has {} bytes, and darknet's header alone takes {}", bytes_, header_.bytes()),

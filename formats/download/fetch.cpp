@@ -245,7 +245,7 @@ fs::path fetch(Wanted wanted, const FetchOptions& options) {
     try {
       verify(part, wanted);
       break;
-    } catch (const InputError& e) {
+    } catch (const InputError&) {
       part.clear();
       if (before == 0) {
         fs::remove(part.path(), failed);

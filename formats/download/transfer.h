@@ -5,8 +5,6 @@
 #include <functional>
 #include <string>
 
-#include "core/error.h"
-
 namespace brightnet {
 
 struct TransferOptions {

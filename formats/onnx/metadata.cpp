@@ -291,13 +291,8 @@ OnnxMetadata parse_onnx_metadata(std::string_view content, const std::string& na
 
 OnnxMetadata read_onnx_metadata(const std::filesystem::path& file) {
   refuse_irregular(file);
-  std::error_code error;
-  const uint64_t bytes = std::filesystem::file_size(file, error);
-  std::ifstream in = open_regular(file);
-  if (error || !in) {
-    throw InputError("this file cannot be read" + (error ? ": " + error.message() : ""), file.string(),
-                     "Check the path and its permissions.");
-  }
+  uint64_t bytes = 0;
+  std::ifstream in = open_sized(file, bytes);
   google::protobuf::io::IstreamInputStream stream(&in);
   return from_properties(read_properties(stream, bytes, file.string()), file.string());
 }

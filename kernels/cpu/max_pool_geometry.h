@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/error.h"
 #include "core/tensor.h"
 #include "kernels/max_pool.h"
 

@@ -11,7 +11,6 @@
 #include <string>
 
 #include "core/dtype.h"
-#include "core/error.h"
 #include "core/threads.h"
 
 namespace brightnet::cpu {

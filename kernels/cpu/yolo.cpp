@@ -349,11 +349,6 @@ void all_rows(const Batch& batch, const T* predictions, T* gradient, Sums* rows)
   }
 }
 
-/// Finite losses stay finite: a sum beyond float's range becomes its largest number. NaN stays NaN.
-float to_float(double sum) {
-  return static_cast<float>(std::min(sum, static_cast<double>(FLT_MAX)));
-}
-
 size_t assignment_bytes(const YoloHead& head, const Shape& predictions) {
   return aligned(predictions.pixels() * head.mask_count * sizeof(Assignment));
 }
@@ -396,8 +391,8 @@ void CpuBackend::yolo_loss(const YoloHead& head, const YoloLossPass& pass) {
   }
   Sums total;
   for (size_t i = 0; i < static_cast<size_t>(shape.n) * shape.h; ++i) total += rows[i];
-  *pass.loss = {to_float(total.box), to_float(total.objectness), to_float(total.classes), to_float(total.iou),
-                to_float(total.assigned)};
+  *pass.loss = {finite_loss(total.box), finite_loss(total.objectness), finite_loss(total.classes),
+                finite_loss(total.iou), finite_loss(total.assigned)};
   if (pass.totals) add_loss(*pass.totals, *pass.loss);
 }
 

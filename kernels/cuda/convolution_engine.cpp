@@ -34,12 +34,6 @@ std::string cudnn_version() {
   return std::to_string(v / 10000) + '.' + std::to_string(v % 10000 / 100) + '.' + std::to_string(v % 100);
 }
 
-bool is_capturing(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &status), "ask whether a graph is captured");
-  return status != cudaStreamCaptureStatusNone;
-}
-
 bool is_compiled_now(const fe::graph::Graph& graph, int64_t index) {
   std::vector<fe::BehaviorNote_t> notes;
   return graph.get_behavior_notes_for_plan_at_index(index, notes).is_good() &&
@@ -127,8 +121,7 @@ void ConvolutionEngines::make_expected() {
       note_progress();
     }
   };
-  int gpu = 0;
-  check(cudaGetDevice(&gpu), "ask for the current GPU");
+  const int gpu = current_gpu();
   std::vector<std::future<void>> threads;
   const size_t most = std::min({all.size(), static_cast<size_t>(usable_processors()), most_makers});
   for (size_t thread = 1; thread < most; ++thread) {

@@ -26,12 +26,9 @@ class GraphRecording : public Recording {
 }  // namespace
 
 struct CudaBackend::Queues {
-  Queues() {
-    check(cudaGetDevice(&gpu), "ask for the current GPU");
-    fill_async(tickets.get(), 0, most_tickets * sizeof(unsigned), work);
-  }
+  Queues() { fill_async(tickets.get(), 0, most_tickets * sizeof(unsigned), work); }
 
-  int gpu = 0;
+  int gpu = current_gpu();
   Stream work;
   std::unique_ptr<void, decltype(&cuda::release)> tickets{cuda::allocate(most_tickets * sizeof(unsigned)),
                                                           &cuda::release};

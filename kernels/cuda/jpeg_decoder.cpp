@@ -242,7 +242,7 @@ class NvjpegDecoder : public JpegDecoder {
   NvjpegDecoder(int lanes, DecoderMemory memory) : memory_(std::move(memory)) {
     BRIGHTNET_CHECK(lanes > 0, "a decoder needs a lane");
     if (!nvjpeg().problem.empty()) throw DeviceError("nvJPEG cannot be used: " + nvjpeg().problem);
-    cuda::check(cudaGetDevice(&gpu_), "ask for the current GPU");
+    gpu_ = cuda::current_gpu();
     for (int lane = 0; lane < lanes; ++lane) {
       auto* const part = static_cast<std::byte*>(memory_.get()) + lane * lane_bytes;
       lanes_.push_back(std::make_unique<Lane>(part));

@@ -161,12 +161,24 @@ void Graph::launch(cudaStream_t stream) const {
   check(cudaGraphLaunch(executable_, stream), "launch a graph");
 }
 
+bool is_capturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &status), "ask whether a graph is captured");
+  return status != cudaStreamCaptureStatusNone;
+}
+
 int multiprocessors() {
   if (const LaunchList* list = LaunchList::current()) return list->multiprocessors();
-  int device = 0, count = 0;
-  check(cudaGetDevice(&device), "ask for the current GPU");
-  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "ask for the GPU's size");
+  int count = 0;
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, current_gpu()),
+        "ask for the GPU's size");
   return count;
+}
+
+int current_gpu() {
+  int gpu = 0;
+  check(cudaGetDevice(&gpu), "ask for the current GPU");
+  return gpu;
 }
 
 void choose_gpu(int gpu) noexcept {

@@ -147,6 +147,9 @@ class Graph {
   cudaGraphExec_t executable_ = nullptr;
 };
 
+/// Whether what is queued in this stream is captured into a graph.
+bool is_capturing(cudaStream_t stream);
+
 // Launches.
 
 /// The number of blocks, the launch's source location, and what it moves.
@@ -180,6 +183,8 @@ inline unsigned blocks_for(size_t items, size_t threads, size_t most = 0x7ffffff
 /// grid-stride loops.
 int multiprocessors();
 
+/// The calling thread's current GPU.
+int current_gpu();
 /// Makes this GPU the calling thread's current one, which it is until the thread chooses another. If it
 /// fails, so does the next call, which reports it.
 void choose_gpu(int gpu) noexcept;

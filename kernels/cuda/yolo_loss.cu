@@ -17,7 +17,6 @@
 //                   Predictions with a truth then get their class gradients from one warp each, 32 classes at
 //                   a time.
 //   add_up          one block adds the tiles' sums in a fixed order.
-#include <cfloat>
 
 #include "core/alignment.h"
 #include "kernels/cuda/block_sum.h"
@@ -291,11 +290,6 @@ __global__ void __launch_bounds__(loss_tile) loss_of_tile(LossArguments<T> a) {
   if (own == 0) a.tiles[blockIdx.x] = sums;
 }
 
-/// Finite losses stay finite: a sum beyond float's range becomes its largest number. NaN stays NaN.
-__device__ float to_float(double sum) {
-  return static_cast<float>(sum > FLT_MAX ? FLT_MAX : sum);
-}
-
 __global__ void __launch_bounds__(add_up_threads)
     add_up(const Sums* tiles, unsigned count, YoloLoss* loss, LossTotals* totals) {
   Sums own{};
@@ -306,9 +300,9 @@ __global__ void __launch_bounds__(add_up_threads)
     own.iou += tiles[i].iou;
     own.assigned += tiles[i].assigned;
   }
-  const YoloLoss sum{to_float(block_sum(own.box)), to_float(block_sum(own.objectness)),
-                     to_float(block_sum(own.classes)), to_float(block_sum(own.iou)),
-                     to_float(block_sum(own.assigned))};
+  const YoloLoss sum{finite_loss(block_sum(own.box)), finite_loss(block_sum(own.objectness)),
+                     finite_loss(block_sum(own.classes)), finite_loss(block_sum(own.iou)),
+                     finite_loss(block_sum(own.assigned))};
   if (threadIdx.x > 0) return;
   *loss = sum;
   if (totals) add_loss(*totals, sum);

@@ -50,7 +50,8 @@ struct FastPrecision {
   std::string reason;
 };
 /// bf16 or fp16 on a GPU with tensor cores for it, by the convolutions that cuDNN has there; bf16 on a CPU with
-/// instructions for it; otherwise fp32. Throws InputError for a word that is no device; that a device cannot be used is for open_device() to say.
+/// instructions for it; otherwise fp32. Throws InputError for a word that is no device; that a device cannot be used is for
+/// open_device() to say.
 FastPrecision fast_precision(const std::string& device);
 FastPrecision fast_precision(const cuda::GpuFacts& gpu, const cuda::SumEngines& sums);
 

@@ -1,6 +1,8 @@
 // Sums of the loss over one batch and over many.
 #pragma once
 
+#include <cfloat>
+
 #include "kernels/math/hd.h"
 
 namespace brightnet {
@@ -47,6 +49,11 @@ struct MeanLoss {
 inline MeanLoss mean_loss(const LossTotals& totals) {
   const double count = totals.assigned > 0 ? totals.assigned : 1;
   return {totals.box / count, totals.objectness / count, totals.classes / count, totals.distillation / count};
+}
+
+/// Finite losses stay finite: a sum beyond float's range becomes its largest number. NaN stays NaN.
+BRIGHTNET_HD float finite_loss(double sum) {
+  return static_cast<float>(sum > FLT_MAX ? FLT_MAX : sum);
 }
 
 BRIGHTNET_HD void add_loss(LossTotals& totals, const YoloLoss& loss) {

@@ -75,6 +75,7 @@ constexpr unsigned max_candidates = 8192;
 /// Width and height of an anchor in pixels of the network's input.
 struct Anchor {
   float w = 0, h = 0;
+  bool operator==(const Anchor&) const = default;
 };
 
 /// One head; trivially copyable, so that kernels take it by value. Its input has `mask_count · (5 + classes)`

@@ -1,7 +1,5 @@
 #include "brightnet/frames.h"
 
-#include <fstream>
-
 #include <gtest/gtest.h>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>

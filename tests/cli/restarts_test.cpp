@@ -11,7 +11,7 @@ namespace {
 
 /// Plays a run whose processes end as `ends` says, one after the other.
 struct Play {
-  std::vector<RunEnd> ends;
+  std::vector<ProcessesEnd> ends;
   std::vector<int> working =
       {};                       ///< ranks that work after each failure; as many as before where it is shorter
   std::vector<int> ranks = {};  ///< of each start
@@ -40,7 +40,7 @@ struct Play {
   }
 };
 
-RunEnd died(const std::string& folder = "runs/a", bool made_steps = true, int code = 128 + SIGKILL) {
+ProcessesEnd died(const std::string& folder = "runs/a", bool made_steps = true, int code = 128 + SIGKILL) {
   return {.code = code, .folder = folder, .made_steps = made_steps};
 }
 
@@ -128,7 +128,7 @@ TEST(Restarts, EndInOrderWhenTheUserStopsThemBetweenTwoStarts) {
 }
 
 TEST(Restarts, NeverWaitLongerThanFiveMinutes) {
-  Play play{std::vector<RunEnd>(12, died())};
+  Play play{std::vector<ProcessesEnd>(12, died())};
   play.ends.push_back({.code = 0});
   EXPECT_EQ(play.run(100), 0);
   EXPECT_EQ(play.waits.back(), 300);

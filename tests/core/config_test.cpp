@@ -1,7 +1,6 @@
 #include "core/config.h"
 
 #include <cmath>
-#include <fstream>
 
 #include <gtest/gtest.h>
 

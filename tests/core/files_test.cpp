@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <fstream>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "tests/environment.h"
 
 namespace brightnet {
 namespace {
@@ -26,6 +26,20 @@ fs::path fresh_folder(const std::string& name) {
 
 size_t entries(const fs::path& folder) {
   return static_cast<size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+TEST(Files, AScratchFolderIsThereForItsScope) {
+  testing::Environment environment;
+  fs::path file;
+  {
+    const ScratchFolder folder;
+    file = folder / "file";
+    write_atomically(file, "");
+    EXPECT_TRUE(fs::exists(file));
+  }
+  EXPECT_FALSE(fs::exists(file.parent_path()));
+  environment.set("TMPDIR", "/nowhere");
+  EXPECT_THROW(ScratchFolder(), InputError);
 }
 
 TEST(Files, WhatIsWrittenIsReadAgainToTheByte) {
@@ -289,24 +303,6 @@ TEST(Files, UTF16IsNotReadAsNamesWithZeros) {
   }
 }
 
-TEST(Files, APathIsLookedForInTheFolderAndHereInTheOrderAskedFor) {
-  const auto folder = fresh_folder("find");
-  const auto other = folder / "other";
-  fs::create_directories(other);
-  for (const auto& file : {folder / "both", other / "both", other / "there"}) write_atomically(file, "");
-  const auto before = fs::current_path();
-  fs::current_path(folder);
-  const auto folder_first = find_path("both", other, false), here_first = find_path("both", other, true);
-  const auto only_there = find_path("there", other, true), absolute = find_path(other / "both", "x", false);
-  const auto nowhere = find_path("nowhere", other, false);
-  fs::current_path(before);
-  EXPECT_EQ(folder_first, (other / "both").lexically_normal());
-  EXPECT_EQ(here_first, (folder / "both").lexically_normal());
-  EXPECT_EQ(only_there, (other / "there").lexically_normal());
-  EXPECT_EQ(absolute, (other / "both").lexically_normal());
-  EXPECT_EQ(nowhere, "");
-}
-
 std::string refusal(const fs::path& file, uint64_t most = most_text_bytes) {
   try {
     read_file(file, most);
@@ -337,19 +333,13 @@ TEST(Files, AFileIsReadUpToTheLimitAndRefusedBeyond) {
   write_atomically(folder / "sparse", "x");
   fs::resize_file(folder / "sparse", most_text_bytes + 1);  // takes no space, and is not read
   EXPECT_NE(refusal(folder / "sparse").find("larger than 64 MiB"), std::string::npos);
+  uint64_t bytes = 0;
+  EXPECT_TRUE(open_sized(folder / "a", bytes));
+  EXPECT_EQ(bytes, 100);
+  for (const fs::path& other : {folder / "gone", folder, fs::path("/dev/zero")})
+    EXPECT_THROW(open_sized(other, bytes), InputError) << other;
   // Its size is said to be 0.
   EXPECT_NE(read_file("/proc/self/status").find("VmRSS"), std::string::npos);
-}
-
-TEST(Files, AListsPathIsFoundBelowTheFirstFolderThatHasItWithEitherSlash) {
-  const auto folder = fresh_folder("below");
-  fs::create_directories(folder / "a");
-  fs::create_directories(folder / "b/c");
-  write_atomically(folder / "b/c/x.jpg", "");
-  const std::vector<fs::path> folders{folder / "a", folder / "b"};
-  EXPECT_EQ(find_below("c/x.jpg", folders), (folder / "b/c/x.jpg").lexically_normal());
-  EXPECT_EQ(find_below("c\\x.jpg", folders), (folder / "b/c/x.jpg").lexically_normal());
-  EXPECT_EQ(find_below("gone.jpg", folders), (folder / "a/gone.jpg").lexically_normal());
 }
 
 /// Counts what is flushed, and has the next ones fail.
@@ -437,19 +427,8 @@ TEST(Files, AreWrittenUnderTheLongestNames) {
   const auto longest = folder / std::string(255, 'n');
   write_atomically(longest, "all of it");
   EXPECT_EQ(read_file(longest), "all of it");
-  EXPECT_THROW(AtomicFile(folder / std::string(256, 'n')), UserError);
+  EXPECT_THROW(AtomicFile(folder / std::string(256, 'n')), InputError);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
-}
-
-TEST(Files, ARealPathIsThatBehindLinks) {
-  const auto folder = fresh_folder("real");
-  write_atomically(folder / "mine", "");
-  fs::create_symlink("mine", folder / "link");
-  EXPECT_EQ(real_path(folder / "link"), fs::canonical(folder) / "mine");
-  EXPECT_EQ(real_path(folder / "gone"), folder / "gone");
-  EXPECT_EQ(find_below((folder / "mine").string(), {folder / "other"}), (folder / "mine").lexically_normal())
-      << "absolute";
-  EXPECT_EQ(find_below("mine", {}), "mine");
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <string_view>
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
 #include "tests/cuda_emulation/emulated_device.h"
 #include "tests/cuda_emulation/launch.h"
 #include "tests/layers/models.h"
@@ -296,19 +295,14 @@ TEST(EmulatedNetwork, WorksOnItsOwnGpuWhateverTheThreadsCurrentOneIs) {
 // The host of the library may compute on another.
 TEST(EmulatedNetwork, TheThreadsOwnGpuCanBeGivenBack) {
   const auto gpu = make_emulated_backend();
-  const auto current = [] {
-    int device = -1;
-    cuda::check(cudaGetDevice(&device), "ask for the current GPU");
-    return device;
-  };
   cuda::check(cudaSetDevice(1), "choose a GPU");
   void* const own = cuda::current_context();
   gpu->synchronize();
-  EXPECT_EQ(current(), 0);
+  EXPECT_EQ(cuda::current_gpu(), 0);
   cuda::choose_context(nullptr);
-  EXPECT_EQ(current(), 0);
+  EXPECT_EQ(cuda::current_gpu(), 0);
   cuda::choose_context(own);
-  EXPECT_EQ(current(), 1);
+  EXPECT_EQ(cuda::current_gpu(), 1);
   cuda::check(cudaSetDevice(0), "choose a GPU");
 }
 

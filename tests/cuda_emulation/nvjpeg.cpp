@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "data/image/jpeg.h"
 #include "tests/cuda_emulation/memory.h"

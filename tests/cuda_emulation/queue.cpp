@@ -1,6 +1,5 @@
 #include "tests/cuda_emulation/queue.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -5,10 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <memory>
-#include <vector>
 
 #include <cuda_runtime.h>
 

@@ -1,7 +1,6 @@
 // Steps that CUDA refuses to capture as a graph.
 #include <gtest/gtest.h>
 
-#include "core/log.h"
 #include "tests/cuda_emulation/emulated_device.h"
 #include "tests/kernels/wrapped_convolution.h"
 #include "tests/layers/models.h"
@@ -16,10 +15,7 @@ class RefusedConvolution : public WrappedConvolution {
   RefusedConvolution(std::unique_ptr<Convolution> inner, cudaStream_t stream)
       : WrappedConvolution(std::move(inner)), stream_(stream) {}
   void forward(const Tensor& x, const float* bias, const Tensor& y) override {
-    cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-    cuda::check(cudaStreamIsCapturing(stream_, &capturing), "ask whether a graph is captured");
-    if (capturing != cudaStreamCaptureStatusNone)
-      throw DeviceError("this engine waits for its stream", "", "");
+    if (cuda::is_capturing(stream_)) throw DeviceError("this engine waits for its stream", "", "");
     WrappedConvolution::forward(x, bias, y);
   }
 

@@ -3,7 +3,6 @@
 // uses to get at its memory.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 

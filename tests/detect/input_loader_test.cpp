@@ -1,7 +1,6 @@
 #include "detect/input_loader.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "data/image/darknet_image.h"

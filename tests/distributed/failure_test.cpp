@@ -1,5 +1,4 @@
 // How a run on several ranks ends early: one message with the rank and the cause, no hang, a saved state.
-#include <cmath>
 
 #include <fcntl.h>
 #include <stdio.h>

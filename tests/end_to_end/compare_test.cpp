@@ -1,5 +1,4 @@
 // scripts/compare, with a stand-in for PyTorch: the two programs in turn, and their table.
-#include <fstream>
 
 #include "tests/end_to_end/program.h"
 #include "tests/train/small_run.h"

@@ -1,5 +1,4 @@
 // Rectangular and grey networks from a configuration to a deployed file, with the program.
-#include <cmath>
 
 #include <nlohmann/json.hpp>
 

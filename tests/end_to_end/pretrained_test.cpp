@@ -1,7 +1,6 @@
 // A real pretrained network, darknet's yolov3-tiny.weights, where it lies beside the project: what it sees in darknet's
 // own photograph, here, and after an export to ONNX in OpenCV and ONNX Runtime.
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <map>
 

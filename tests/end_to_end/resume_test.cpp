@@ -1,5 +1,4 @@
 // Where a run is written, and which run --resume takes.
-#include <algorithm>
 
 #include "tests/end_to_end/runs.h"
 #include "tests/train/small_weights.h"

@@ -1,6 +1,5 @@
 #include "formats/weights.h"
 
-#include <cmath>
 #include <limits>
 #include <map>
 

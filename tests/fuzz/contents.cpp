@@ -1,6 +1,5 @@
 #include "tests/fuzz/contents.h"
 
-#include <fstream>
 #include <variant>
 
 #include <fmt/format.h>

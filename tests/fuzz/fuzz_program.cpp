@@ -26,7 +26,6 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/log.h"
 #include "tests/fuzz/targets.h"
 
 namespace brightnet::testing {

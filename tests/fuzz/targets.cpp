@@ -8,8 +8,6 @@
 #include <stdexcept>
 #include <thread>
 
-#include <opencv2/core.hpp>
-
 #include "core/error.h"
 #include "core/files.h"
 #include "core/resource_folder.h"

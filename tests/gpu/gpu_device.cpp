@@ -1,5 +1,4 @@
 // The GPU suite's device: the first GPU that can be used. Without one every test is skipped, with the reason.
-#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "core/tensor.h"
-#include "core/threads.h"
 #include "kernels/math/activation.h"
 #include "tests/kernels/device.h"
 

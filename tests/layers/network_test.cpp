@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
-#include "core/log.h"
 #include "core/random.h"
 #include "tests/layers/models.h"
 #include "tests/logged.h"

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
 #include "layers/network.h"
 #include "tests/layers/models.h"
 

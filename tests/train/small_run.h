@@ -2,14 +2,12 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "core/files.h"
-#include "core/log.h"
 #include "data/synth/synth.h"
 #include "train/config/config.h"
 

@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "core/files.h"
-#include "core/log.h"
 #include "train/run/run_lock.h"
 
 namespace brightnet {
@@ -129,17 +128,13 @@ TEST_F(SearchOf, GoesOnAfterAFailedTrialAndKeepsItsReason) {
   const auto check = [](const std::vector<Trial>& trials) {
     ASSERT_EQ(trials.size(), 6u);
     EXPECT_EQ(trials[2].score, 0);
-    EXPECT_EQ(trials[2].failure, "the gradient, 'g', is not finite.");
+    EXPECT_EQ(trials[2].failure, "the gradient, \"g\", is not finite.");
     EXPECT_NE(trials[3].failure.find("signal 9"), std::string::npos) << trials[3].failure;
     EXPECT_NE(trials[4].failure.find("metrics.csv"), std::string::npos) << trials[4].failure;
     EXPECT_EQ(trials[5].failure, "");
     EXPECT_NE(trials[5].parent, 2);
   };
-  const auto trials = search();
-  ASSERT_NE(trials[2].failure.find('"'), 0u);
-  auto as_written = trials;
-  as_written[2].failure = "the gradient, 'g', is not finite.";
-  check(as_written);
+  check(search());
   check(read_trials(folder_ / "out/trials.csv", setup_.keys));
   EXPECT_NE(read("out/trials/0002.log").find("first words"), std::string::npos);
   EXPECT_FALSE(fs::exists(folder_ / "out/trials/0001.log"));

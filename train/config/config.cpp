@@ -70,7 +70,7 @@ void resolve_file(std::string& path, const Giver& giver, const std::string& key,
   if (path.empty()) return;
   const fs::path found = find_path(path, folder, giver.on_command_line);
   if (found.empty()) {
-    const std::string first = fs::absolute(folder / "").lexically_normal().parent_path().string(),
+    const std::string first = without_slash(fs::absolute(folder)).string(),
                       second = fs::current_path().string();
     const bool is_absolute = fs::path(path).is_absolute();
     std::string remedy = is_absolute ? "Correct the path" : "It was looked for in " + first;

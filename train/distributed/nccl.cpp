@@ -64,25 +64,13 @@ void check(ncclResult_t status, const std::string& action) {
                     "NCCL_DEBUG=INFO makes it say more");
 }
 
-bool capturing(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  cuda::check(cudaStreamIsCapturing(stream, &status), "ask whether a stream is being recorded");
-  return status != cudaStreamCaptureStatusNone;
-}
-
-int current_gpu() {
-  int gpu = 0;
-  cuda::check(cudaGetDevice(&gpu), "ask for the current GPU");
-  return gpu;
-}
-
 /// Measures how long the backend's stream waits for sums. Waits captured into a graph are not measured.
 class WaitTimes {
  public:
   /// `hold` queues the wait into the stream.
   template <typename Hold>
   void measure(cudaStream_t stream, Hold&& hold) {
-    if (capturing(stream)) return hold();
+    if (cuda::is_capturing(stream)) return hold();
     if (free_.empty()) free_.push_back(std::make_unique<Wait>());
     std::unique_ptr<Wait> wait = std::move(free_.back());
     free_.pop_back();
@@ -116,7 +104,7 @@ class NcclCollectives : public DeviceCollectives {
  public:
   /// `stream`: the one in which the tensors are computed.
   NcclCollectives(Communicator& ranks, cudaStream_t stream)
-      : ranks_(ranks), watchdog_(ranks.watchdog()), stream_(stream), gpu_(current_gpu()) {
+      : ranks_(ranks), watchdog_(ranks.watchdog()), stream_(stream), gpu_(cuda::current_gpu()) {
     const Nccl& nccl = Nccl::library();
     ncclUniqueId id{};
     if (ranks_.leads()) check(nccl.get_unique_id(&id), "name the group of ranks");
@@ -238,7 +226,7 @@ class NcclCollectives : public DeviceCollectives {
 /// PCI bus address of this process's GPU: "0000:3b:00.0".
 std::string bus_address() {
   char address[32] = {};
-  cuda::check(cudaDeviceGetPCIBusId(address, sizeof address, current_gpu()),
+  cuda::check(cudaDeviceGetPCIBusId(address, sizeof address, cuda::current_gpu()),
               "ask where the GPU is plugged in");
   return address;
 }

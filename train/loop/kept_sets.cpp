@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kept_format = "brightnet kept parameters";
-const std::string beginning = "best-", ending = ".safetensors";
+constexpr const char *kept_prefix = "best-", *kept_suffix = ".safetensors";
 
 }  // namespace
 
@@ -33,7 +33,7 @@ void keep_set(std::vector<KeptSet>& kept, const KeptSet& evaluation, int count) 
 }
 
 fs::path KeptSets::file(int64_t iteration) const {
-  return folder_.state().parent_path() / (beginning + std::to_string(iteration) + ending);
+  return folder_.state().parent_path() / (kept_prefix + std::to_string(iteration) + kept_suffix);
 }
 
 void KeptSets::add(int64_t iteration, std::vector<float> values, const std::vector<KeptSet>& kept) {
@@ -55,7 +55,7 @@ void KeptSets::remove_others(const std::vector<KeptSet>& kept) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder_.state().parent_path(), ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(beginning) && name.ends_with(ending) && !wanted.contains(name))
+    if (name.starts_with(kept_prefix) && name.ends_with(kept_suffix) && !wanted.contains(name))
       others.push_back(entry.path());
   }
   for (const fs::path& path : others) fs::remove(path, ignored);

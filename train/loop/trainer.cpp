@@ -276,7 +276,7 @@ void Trainer::time_evaluation(const std::stop_token& stop) {
   constexpr int64_t part = 50, least = 16;
   const auto all = static_cast<int64_t>(setup_.val.images.size());
   const int64_t count = std::min(all, std::max(least * setup_.communicator.size(), all / part));
-  const Dataset images = some_of(setup_.val, count);
+  const Dataset images = evenly_spread(setup_.val, count);
   const double began = pace_.now();
   synchronize(stop);
   double seconds = 0;

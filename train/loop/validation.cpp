@@ -30,14 +30,6 @@ int64_t evaluated_images(const Dataset& dataset, const TileOptions& tiles) {
   return static_cast<int64_t>(count);
 }
 
-Dataset some_of(const Dataset& dataset, int64_t count) {
-  Dataset some;
-  some.classes = dataset.classes;
-  const auto all = static_cast<int64_t>(dataset.images.size());
-  for (int64_t i = 0; i < count; ++i) some.images.push_back(dataset.images[i * all / count]);
-  return some;
-}
-
 Validation::Validation(const RunConfig& config, const Model& model, const Dataset& dataset,
                        Communicator& communicator, EvaluationProgress progress)
     : config_(config),

@@ -18,8 +18,6 @@ using EvaluationProgress = std::function<void(int64_t done, int64_t images)>;
 
 /// Inputs of the network that an evaluation of these images has: one an image, or all its tiles.
 int64_t evaluated_images(const Dataset& dataset, const TileOptions& tiles);
-/// `count` of the images, evenly spaced: their order often says where they come from.
-Dataset some_of(const Dataset& dataset, int64_t count);
 
 class Validation {
  public:

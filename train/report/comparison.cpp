@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/files.h"
 #include "core/host_memory.h"
 #include "core/progress_line.h"
 #include "layers/model/reader.h"
@@ -28,18 +29,6 @@ void try_to(ComparedRun& run, Read&& read) {
   }
 }
 
-/// The row with the highest AP at the final input size; nullptr when none was evaluated.
-const std::vector<double>* best_row(const MetricsTable& table) {
-  const int AP = table.column("AP");
-  const double comparable_after = table.comparable_after();
-  const std::vector<double>* best = nullptr;
-  for (const auto& row : table.rows) {
-    if (AP < 0 || std::isnan(row[AP]) || row[0] <= comparable_after) continue;
-    if (!best || row[AP] > (*best)[AP]) best = &row;
-  }
-  return best;
-}
-
 void take_from_curves(ComparedRun& run) {
   const MetricsTable& table = run.curves;
   if (table.rows.empty()) return;
@@ -55,7 +44,7 @@ void take_from_curves(ComparedRun& run) {
     images += speed * seconds;
   }
   run.images_per_s = run.seconds > 0 ? images / run.seconds : rows > 0 ? speeds / rows : 0;
-  if (const auto* row = best_row(table)) {
+  if (const auto* row = table.best_row("AP")) {
     const auto score = [&](const char* column) {
       const double value = table.value(*row, column);
       return std::isnan(value) ? no_truths : value;
@@ -208,8 +197,7 @@ ComparedRun read_run(const fs::path& path) {
   }
   ComparedRun run;
   run.folder = path.string();
-  const fs::path whole = fs::weakly_canonical(path, error);
-  run.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+  run.name = without_slash(fs::weakly_canonical(path, error)).filename().string();
   if (run.name.empty()) run.name = run.folder;
   try_to(run, [&] { run.config = load_run_config(folder.config(), {}, false); });
   try_to(run, [&] {

@@ -17,9 +17,6 @@
 namespace brightnet {
 namespace {
 
-/// How far an epoch's number in a file may be off by its rounding.
-constexpr double rounding = 1e-5;
-
 std::string header_line(const std::vector<std::string>& columns) {
   std::string line = "epoch";
   for (const std::string& column : columns) {
@@ -110,6 +107,17 @@ double MetricsTable::comparable_after() const {
   return grew.empty() ? -1 : grew.back();
 }
 
+const std::vector<double>* MetricsTable::best_row(const std::string& name) const {
+  const int at = column(name);
+  const double after = comparable_after();
+  const std::vector<double>* best = nullptr;
+  for (const auto& row : rows) {
+    if (at < 0 || !std::isfinite(row[at]) || row[0] <= after) continue;
+    if (!best || row[at] > (*best)[at]) best = &row;
+  }
+  return best;
+}
+
 void TrainingTotals::add(double epoch, double took, double images_per_s) {
   epochs = epoch;
   if (std::isnan(took)) return;
@@ -149,7 +157,7 @@ MetricsCsv::MetricsCsv(std::filesystem::path file, const std::vector<std::string
         file_.string(), "Move the file away to start a new table.");
   }
   for (const std::vector<double>& row : old.rows) {
-    if (row[0] > after_epoch + rounding) continue;
+    if (row[0] > after_epoch + epoch_rounding) continue;
     std::vector<double> values;
     for (const std::string& column : columns) {
       const int at = old.column(column);

@@ -7,6 +7,9 @@
 
 namespace brightnet {
 
+/// How far an epoch's number in a file may be off by its rounding.
+constexpr double epoch_rounding = 1e-5;
+
 /// A table of numbers whose first column is the epoch: 3 at the end of the third, 2.4 after 0.4 of it. An
 /// empty cell is NaN: not measured then.
 struct MetricsTable {
@@ -21,6 +24,8 @@ struct MetricsTable {
   std::vector<double> input_growth() const;
   /// Evaluations after this epoch are of the final input size, and comparable.
   double comparable_after() const;
+  /// The first of the comparable rows with the highest value in this column; nullptr where none has one.
+  const std::vector<double>* best_row(const std::string& name) const;
 };
 
 /// Reads a metrics.csv. An incomplete last line (the machine died while writing it) is dropped, and with a warning the

@@ -29,12 +29,11 @@ std::string scores_text(const RunProgress& run) {
 }  // namespace
 
 std::optional<LastScores> last_scores(const MetricsTable& table, double epochs_done) {
-  constexpr double rounding = 1e-5;  // of epochs in the table
   const int AP = table.column("AP"), AP50 = table.column("AP50");
   if (AP < 0 || AP50 < 0) return std::nullopt;
   for (auto row = table.rows.rbegin(); row != table.rows.rend(); ++row) {
     const double epoch = (*row)[0], score = (*row)[AP];
-    if (epoch > epochs_done + rounding || std::isnan(score)) continue;
+    if (epoch > epochs_done + epoch_rounding || std::isnan(score)) continue;
     return LastScores{.epoch = epoch, .AP50 = (*row)[AP50], .AP = score};
   }
   return std::nullopt;

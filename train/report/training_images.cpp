@@ -35,7 +35,7 @@ std::optional<TrainingImages> measure(Trainer& trainer, const TrainingSetup& set
   int64_t count = setup.communicator.leads() ? affordable_images(trainer, setup, pictures) : 0;
   broadcast_value(setup.communicator, count);  // clocks differ
   if (count == 0) return std::nullopt;
-  const auto metrics = trainer.evaluate(some_of(pictures, count), stop);
+  const auto metrics = trainer.evaluate(evenly_spread(pictures, count), stop);
   if (!metrics || metrics->AP == no_truths || validation->AP == no_truths) return std::nullopt;
   log::info(
       "The last weights score AP50 {:.3f} AP {:.3f} on {} training images (without augmentation), and AP50 {:.3f} AP "

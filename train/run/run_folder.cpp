@@ -21,10 +21,8 @@ fs::path with_number(const fs::path& wanted, int number) {
 
 /// Removes a trailing slash, and gives "." and ".." the name of their folder.
 fs::path clean_path(const fs::path& path) {
-  fs::path clean = path.lexically_normal();
-  const std::string name = clean.filename().string();
-  if (name == "." || name == "..") clean = fs::absolute(clean).lexically_normal();
-  return clean.has_filename() ? clean : clean.parent_path();
+  const fs::path name = path.lexically_normal().filename();
+  return without_slash(name == "." || name == ".." ? fs::absolute(path) : path);
 }
 
 /// The sorted numbers of those of `wanted`, `wanted`-2, … that exist.

@@ -39,8 +39,7 @@ int unused_anchor(const Model& model) {
 }
 
 bool same_anchors(const YoloHead& a, const YoloHead& b) {
-  return std::equal(a.anchors, a.anchors + a.anchor_count, b.anchors, b.anchors + b.anchor_count,
-                    [](const Anchor& x, const Anchor& y) { return x.w == y.w && x.h == y.h; });
+  return std::equal(a.anchors, a.anchors + a.anchor_count, b.anchors, b.anchors + b.anchor_count);
 }
 
 /// Whether all yolo layers list the same anchors, so that their masks index one list.

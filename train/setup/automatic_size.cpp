@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "core/text.h"
-
 namespace brightnet {
 namespace {
 

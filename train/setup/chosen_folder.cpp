@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/files.h"
 #include "core/log.h"
 #include "train/distributed/agreement.h"
 #include "train/setup/known_runs.h"
@@ -10,11 +11,6 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path without_slash(const fs::path& path) {
-  const fs::path normal = path.lexically_normal();
-  return normal.has_filename() ? normal : normal.parent_path();
-}
 
 /// Best weights of a run that ended before its first save are kept under another name: best-before, best-before-2, ….
 void set_best_aside(const RunFolder& folder) {

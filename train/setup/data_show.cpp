@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "brightnet/data.h"
+#include "core/files.h"
 #include "core/log.h"
 #include "core/option_ranges.h"
 #include "core/output_files.h"
@@ -68,7 +69,7 @@ void draw_samples(const Configuration& data, const SampleOptions& options) {
   if (const std::string problem = typeface_problem(dataset.classes); !problem.empty())
     log::warn("{}", problem);
 
-  const auto folder = (std::filesystem::path(options.folder) / "").lexically_normal().parent_path();
+  const auto folder = without_slash(options.folder);
   prepare_folder(folder, "--out");
   WrittenFiles files(folder, "--out", "data show");
   const std::vector<std::string> names = file_names(dataset, config.loader, samples);

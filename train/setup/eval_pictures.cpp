@@ -19,7 +19,7 @@ constexpr const char* page_name = "report.html";
 
 EvalPictures::EvalPictures(const std::filesystem::path& folder, bool asked_for, std::string split,
                            const Dataset& dataset, bool writes)
-    : folder_((folder / "").lexically_normal().parent_path()), split_(std::move(split)), dataset_(dataset) {
+    : folder_(without_slash(folder)), split_(std::move(split)), dataset_(dataset) {
   if (!writes) return;
   try {
     check_folder();

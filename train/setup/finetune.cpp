@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "core/log.h"
+#include "core/text.h"
 #include "formats/class_channels.h"
 #include "formats/darknet/import.h"
 #include "formats/darknet/weights.h"
@@ -23,17 +24,13 @@ bool is_conv(const LayerDescription& layer) {
   return std::holds_alternative<ConvAttributes>(layer.attributes);
 }
 
-bool is_number(const std::string& text) {
-  return !text.empty() && text.size() < 7 && text.find_first_not_of("0123456789") == std::string::npos;
-}
-
 /// "stage2" is the layer of that name, or every layer of that block.
 bool belongs_to(const LayerDescription& layer, const std::string& part) {
   return layer.name == part || layer.name.rfind(part + '.', 0) == 0;
 }
 
-void freeze_first(int count, std::vector<bool>& frozen) {
-  const auto layers = std::ssize(frozen);
+void freeze_first(unsigned count, std::vector<bool>& frozen) {
+  const size_t layers = frozen.size();
   if (count > layers) {
     throw InputError("'freeze' asks for the first " + std::to_string(count) + " layers, and the model has " +
                          std::to_string(layers),
@@ -271,22 +268,13 @@ PretrainedWeights read_safetensors(const TrainOptions& train, const Model& model
   return {report, predictions_of(train.weights, *theirs)};
 }
 
-std::string anchors_text(const YoloHead& head) {
-  std::vector<std::string> all;
-  for (int i = 0; i < head.mask_count; ++i) {
-    const Anchor& anchor = head.anchors[head.mask[i]];
-    all.push_back(fmt::format("{:g}x{:g}", anchor.w, anchor.h));
-  }
-  return fmt::format("{}", fmt::join(all, " "));
-}
-
 }  // namespace
 
 std::vector<bool> frozen_layers(const Model& model, const TrainOptions& train) {
   std::vector<bool> frozen(model.layers.size());
   for (const std::string& part : train.freeze.value_or({})) {
-    if (is_number(part)) {
-      freeze_first(std::stoi(part), frozen);
+    if (const auto count = parse_integer<unsigned>(part)) {
+      freeze_first(*count, frozen);
     } else {
       for (const size_t layer : layers_of(model, part, "freeze")) frozen[layer] = true;
     }
@@ -366,7 +354,7 @@ std::string describe_other_heads(const TrainOptions& train, const Model& model) 
         if (trained != now)
           lines += fmt::format("\n  {}: {} {} in the weights, {} here", name, key, trained, now);
       };
-      compare("anchors", anchors_text(*other), anchors_text(*head));
+      compare("anchors", anchors_text(own_anchors(*other)), anchors_text(own_anchors(*head)));
       compare("scale_xy", fmt::format("{:g}", other->scale_xy), fmt::format("{:g}", head->scale_xy));
       compare("new_coords", fmt::format("{}", other->new_coords), fmt::format("{}", head->new_coords));
     }

@@ -82,15 +82,15 @@ StartingParameters starting_parameters(RunConfig& config, const Model& model,
 }
 
 /// train.micro_batch becomes a number that divides this rank's part of the batch.
-void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend, const Communicator& ranks,
+void settle_micro_batch(RunConfig& config, const Model& model, Backend& backend, const Communicator& ranks,
                         bool resuming, std::vector<Choice>& choices) {
   const int batch = batch_of_rank(config.train, ranks.size());
   Auto<int>& micro_batch = config.train.micro_batch;
   if (!micro_batch.has_value()) {
     // Ranks on one machine share its memory, but each has its own GPU.
     const size_t sharing = backend.works_beside_host() ? 1 : static_cast<size_t>(ranks.local_size());
-    micro_batch = brightnet::choose_micro_batch(config, model, backend, batch,
-                                                memory_budget(config, backend) / sharing, ranks.size());
+    micro_batch = choose_micro_batch(config, model, backend, batch, memory_budget(config, backend) / sharing,
+                                     ranks.size());
     choices.push_back(
         {"train.micro_batch", std::to_string(micro_batch),
          micro_batch == batch
@@ -345,7 +345,7 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
 }
 
 void fit_into_memory(Preparation& run, const Communicator& ranks) {
-  choose_micro_batch(run.config, run.model, *run.backend, ranks, run.continues, run.choices);
+  settle_micro_batch(run.config, run.model, *run.backend, ranks, run.continues, run.choices);
   refuse_batch_norm_of_one_value(run.config, run.model, ranks.size());
 }
 

@@ -14,9 +14,9 @@ namespace brightnet {
 namespace {
 
 /// The number of classes, where the configuration tells it without reading the data; otherwise 0.
-int known_classes(const RunConfig& config) {
+int known_class_count(const RunConfig& config) {
   if (config.data.single_class) return 1;
-  if (const auto classes = brightnet::known_classes(config.data)) return static_cast<int>(classes->size());
+  if (const auto classes = known_classes(config.data)) return static_cast<int>(classes->size());
   const HeadClassWeights* weights = value_of(config.head.class_weights);
   return weights ? static_cast<int>(weights->list.size()) : 0;
 }
@@ -28,7 +28,7 @@ bool has_data(const RunConfig& config) {
 
 /// A model whose prediction layers have their filters as numbers fits its own classes, or those of the data.
 void check_model(const RunConfig& config) {
-  const int classes = known_classes(config);
+  const int classes = known_class_count(config);
   try {
     load_model(config, classes);
   } catch (const InputError&) {

@@ -58,7 +58,7 @@ void refuse_changes(const RunConfig& before, const RunConfig& after, const RunFo
   }
 }
 
-void refuse_contradictions(const RunRequest& request) {
+void refuse_options_of_new_runs(const RunRequest& request) {
   const std::pair<const char*, bool> starts[] = {{"--weights", !request.weights.empty()},
                                                  {"--weights-cfg", !request.weights_cfg.empty()},
                                                  {"--weights-partial", request.weights_partial}};
@@ -221,7 +221,7 @@ std::vector<RunFolder> runs_at(const fs::path& wanted, const std::string& name) 
 
 RunRequest with_run_found(const RunRequest& request) {
   if (!request.resuming) return request;
-  refuse_contradictions(request);
+  refuse_options_of_new_runs(request);
   RunRequest found = request;
   if (request.resume.empty()) {
     std::vector<RunFolder> runs;

@@ -1,6 +1,5 @@
 #include "train/setup/trained_anchors.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -11,23 +10,6 @@
 
 namespace brightnet {
 namespace {
-
-std::vector<Anchor> own_anchors(const YoloHead& head) {
-  std::vector<Anchor> anchors;
-  for (int i = 0; i < head.mask_count; ++i) anchors.push_back(head.anchors[head.mask[i]]);
-  return anchors;
-}
-
-bool same(const std::vector<Anchor>& a, const std::vector<Anchor>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Anchor& x, const Anchor& y) { return x.w == y.w && x.h == y.h; });
-}
-
-std::string text(const std::vector<Anchor>& anchors) {
-  std::vector<std::string> all;
-  for (const Anchor& anchor : anchors) all.push_back(fmt::format("{:g}x{:g}", anchor.w, anchor.h));
-  return fmt::format("{}", fmt::join(all, " "));
-}
 
 /// Channel a · (5 + classes) + 2 is t of the width for anchor a, the next that of the height.
 void shift_biases(const PredictionHead& head, int classes, const std::vector<Anchor>& trained,
@@ -52,6 +34,18 @@ std::vector<PredictionHead> prediction_heads(const Model& model) {
       heads.push_back({model.layers[layer.inputs[0]].name, &yolo->head});
   }
   return heads;
+}
+
+std::vector<Anchor> own_anchors(const YoloHead& head) {
+  std::vector<Anchor> anchors;
+  for (int i = 0; i < head.mask_count; ++i) anchors.push_back(head.anchors[head.mask[i]]);
+  return anchors;
+}
+
+std::string anchors_text(const std::vector<Anchor>& anchors) {
+  std::vector<std::string> all;
+  for (const Anchor& anchor : anchors) all.push_back(fmt::format("{:g}x{:g}", anchor.w, anchor.h));
+  return fmt::format("{}", fmt::join(all, " "));
 }
 
 TrainedAnchors anchors_of(const Model& network) {
@@ -81,10 +75,10 @@ std::string fit_to_anchors(const TrainedAnchors& trained, const Model& model, co
   bool fits = trained.heads.size() == heads.size() && trained.logarithmic;
   for (size_t i = 0; i < heads.size(); ++i) {
     const std::vector<Anchor> now = own_anchors(*heads[i].head);
-    ours.push_back(fmt::format("{}: {}", heads[i].layer, text(now)));
-    if (i >= trained.heads.size() || same(trained.heads[i], now)) continue;
-    others.push_back(
-        fmt::format("{}: {} in the weights, {} here", heads[i].layer, text(trained.heads[i]), text(now)));
+    ours.push_back(fmt::format("{}: {}", heads[i].layer, anchors_text(now)));
+    if (i >= trained.heads.size() || trained.heads[i] == now) continue;
+    others.push_back(fmt::format("{}: {} in the weights, {} here", heads[i].layer,
+                                 anchors_text(trained.heads[i]), anchors_text(now)));
     fits = fits && trained.heads[i].size() == now.size() && !heads[i].head->new_coords;
   }
   if (trained.heads.empty()) {
@@ -103,7 +97,7 @@ std::string fit_to_anchors(const TrainedAnchors& trained, const Model& model, co
     return "The prediction layers were trained with other anchors, so their first boxes are wrong by as much (" +
            all + ").";
   for (size_t i = 0; i < heads.size(); ++i) {
-    if (!same(trained.heads[i], own_anchors(*heads[i].head)))
+    if (trained.heads[i] != own_anchors(*heads[i].head))
       shift_biases(heads[i], model.classes, trained.heads[i], layout, values);
   }
   return "The prediction layers were trained with other anchors (" + all +

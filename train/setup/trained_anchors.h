@@ -24,6 +24,12 @@ struct PredictionHead {
 /// The heads of a model, in the order of its layers. They point into the model.
 std::vector<PredictionHead> prediction_heads(const Model& model);
 
+/// The head's anchors out of the model's.
+std::vector<Anchor> own_anchors(const YoloHead& head);
+
+/// "10x14 23x27".
+std::string anchors_text(const std::vector<Anchor>& anchors);
+
 /// The anchors of each prediction layer, in the order of the network.
 struct TrainedAnchors {
   std::vector<std::vector<Anchor>> heads;  ///< anchors of each layer; empty: not known

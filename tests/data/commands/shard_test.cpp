@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
 #include "core/files.h"
 #include "data/commands/convert.h"
 #include "data/formats/recognize.h"

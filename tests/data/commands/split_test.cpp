@@ -1,6 +1,5 @@
 #include "data/commands/split.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 

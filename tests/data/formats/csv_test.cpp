@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "core/error.h"
 #include "data/formats/recognize.h"
 #include "tests/data/dataset_files.h"
 

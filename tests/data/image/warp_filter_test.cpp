@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 #include <opencv2/imgproc.hpp>
 
-#include "core/error.h"
-#include "core/random.h"
 #include "data/image/placement.h"
 
 namespace brightnet {

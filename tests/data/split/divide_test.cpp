@@ -1,9 +1,7 @@
 #include "data/split/divide.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
-#include <set>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
 // What a .cfg says of several heads of one stride, and of the weights of a sum.
-#include <algorithm>
 
 #include <gtest/gtest.h>
 

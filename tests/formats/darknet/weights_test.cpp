@@ -1,6 +1,5 @@
 #include "formats/darknet/weights.h"
 
-#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <limits>

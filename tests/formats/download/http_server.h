@@ -2,9 +2,7 @@
 #pragma once
 
 #include <atomic>
-#include <cstdio>
 #include <cstring>
-#include <limits>
 #include <list>
 #include <map>
 #include <mutex>

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "tests/formats/download/http_server.h"
 

@@ -7,7 +7,6 @@
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
-#include "core/files.h"
 #include "formats/onnx/model.h"
 #include "formats/onnx/server_files.h"
 #include "tests/formats/realistic_model.h"

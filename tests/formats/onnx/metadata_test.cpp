@@ -1,7 +1,5 @@
 #include "formats/onnx/metadata.h"
 
-#include <functional>
-
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 #include <sys/resource.h>

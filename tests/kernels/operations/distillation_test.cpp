@@ -1,7 +1,6 @@
 // The losses against a teacher: values in fp64, gradients against finite differences.
 #include "kernels/distillation.h"
 
-#include "core/random.h"
 #include "tests/kernels/reference.h"
 #include "tests/kernels/yolo_reference.h"
 

@@ -1,5 +1,4 @@
 // That each key of a run's YAML is read into the field of its name, and what a run has that says nothing.
-#include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>

@@ -2,7 +2,6 @@
 
 #include <new>
 #include <regex>
-#include <sstream>
 
 #include <gtest/gtest.h>
 

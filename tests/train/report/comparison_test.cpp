@@ -1,7 +1,5 @@
 #include "train/report/comparison.h"
 
-#include <fstream>
-
 #include "tests/train/small_run.h"
 #include "train/run/checkpoint.h"
 #include "train/run/run_folder.h"

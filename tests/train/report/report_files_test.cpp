@@ -1,7 +1,5 @@
 #include "train/report/report_files.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,12 +1,9 @@
 #include "train/run/output_files.h"
 
-#include <fstream>
-
 #include <gtest/gtest.h>
 
 #include "core/error.h"
 #include "core/files.h"
-#include "core/log.h"
 #include "tests/logged.h"
 
 namespace brightnet {

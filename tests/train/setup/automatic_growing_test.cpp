@@ -1,5 +1,4 @@
 // The sizes through which a run's input grows.
-#include <cmath>
 
 #include <gtest/gtest.h>
 

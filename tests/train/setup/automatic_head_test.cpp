@@ -1,6 +1,5 @@
 #include "train/setup/automatic_head.h"
 
-#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>

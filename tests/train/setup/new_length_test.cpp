@@ -1,5 +1,4 @@
 // Runs that go on with another length (docs/resume.md): the learning rate of their rest.
-#include <algorithm>
 
 #include "tests/logged.h"
 #include "tests/train/small_training.h"

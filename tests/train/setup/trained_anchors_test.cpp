@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/files.h"
 #include "tests/layers/models.h"
 #include "tests/train/small_training.h"
 
