@@ -137,6 +137,22 @@ TEST(LoadersBenchmark, IsOfTheSizeThatIsGiven) {
       << "two sizes";
 }
 
+TEST(LoadersBenchmark, SaysTheSameRatesToPeopleAndPrograms) {
+  const SmallRun run;
+  const Answer answer = benchmark_loader({.data = run.config().string(),
+                                          .settings = {"train.size=64"},
+                                          .device = "cpu",
+                                          .batch = 2,
+                                          .seconds = 0.001});
+  const Json loader = Json::parse(answer.json)["loader"];
+  for (const auto& [key, words] : {std::pair("cached", "samples, decoded images cached"),
+                                   {"uncached", "samples, nothing cached"},
+                                   {"decode", "images decoded by OpenCV, one thread"}}) {
+    const std::string line = fmt::format("  {:<40} {:>9.0f} /s", words, loader[key]["per_s"].get<double>());
+    EXPECT_NE(answer.text.find(line), std::string::npos) << line << " is not in: " << answer.text;
+  }
+}
+
 /// Computes as another, and could use more workspace.
 class GreedyConvolution : public WrappedConvolution {
  public:

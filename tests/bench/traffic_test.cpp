@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "brightnet/benchmark.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "layers/model/reader.h"
 #include "tests/paths.h"
 
@@ -139,6 +141,29 @@ TEST(Traffic, TheTotalIsTheSumOfLayersAndOfKernels) {
   EXPECT_GT(traffic->unfused_own_bytes, traffic->total.own_bytes);
   // A slower memory takes longer in proportion where memory is the ceiling.
   EXPECT_GT(count(model, options_of("0.4,780"))->total.ceiling_s, 5 * traffic->total.ceiling_s);
+}
+
+// docs/gpu.md: what cuDNN's fusions save is the difference of two of them.
+TEST(Traffic, IsAnsweredWithTheSumsOfItsLayersAndWithWhatItWouldBeUnfused) {
+  Json json;
+  try {
+    json = Json::parse(count_step({.model = (source_dir() / "configs/models/yolov4.yaml").string(),
+                                   .precision = "fp16",
+                                   .batch = 2,
+                                   .height = 64,
+                                   .width = 64,
+                                   .card = "h200"})
+                           .json);
+  } catch (const DeviceError&) {
+    GTEST_SKIP() << "this build has no CUDA";
+  }
+  const Json& total = json["total"];
+  for (const char* key : {"own_bytes", "convolution_bytes", "flop", "launches"}) {
+    double sum = 0;
+    for (const Json& layer : json["layers"]) sum += layer[key].get<double>();
+    EXPECT_NEAR(sum, total[key].get<double>(), 1e-9 * sum) << key;
+  }
+  EXPECT_GT(total["unfused_own_bytes"].get<double>(), total["own_bytes"].get<double>());
 }
 
 }  // namespace

@@ -130,6 +130,18 @@ TEST_F(LabeledData, AnotherSeedGivesOtherBatches) {
   EXPECT_NE(pixels("5"), pixels("6"));
 }
 
+TEST_F(LabeledData, BatchesAreGreyWhereTheConfigurationSaysSo) {
+  make_synthetic_dataset({.train_images = 4, .val_images = 1, .size = 32}, folder_ / "data");
+  for (const int channels : {1, 3}) {
+    TrainingBatches batches({.data = (folder_ / "data").string(),
+                             .settings = {"input.channels=" + std::to_string(channels), "loader.workers=0"},
+                             .batch = 4,
+                             .height = 32,
+                             .width = 32});
+    EXPECT_EQ(batches.next()->channels, channels);
+  }
+}
+
 // A stranger who gives train.sizes believes that the batches have several.
 TEST_F(LabeledData, KeysWithoutAnEffectOnBatchesAreRefused) {
   make_synthetic_dataset({.train_images = 4, .val_images = 1, .size = 32}, folder_ / "data");

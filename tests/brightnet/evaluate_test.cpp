@@ -154,6 +154,24 @@ TEST_F(EvaluateOf, RefusesWeightsWithWhichNothingFiniteIsComputed) {
   }
 }
 
+// docs/plots.md: runs/eval/NAME-SPLIT.
+TEST_F(EvaluateOf, ReportsOfTwoSplitsHaveAFolderEach) {
+  namespace fs = std::filesystem;
+  const fs::path before = fs::current_path();
+  fs::current_path(run_.folder());
+  for (const char* split : {"val", "train"}) {
+    Ranks ranks;
+    report_weights({.run = {.config = run_.config().string(), .precision = "fp32"},
+                    .weights = {.weights = file_},
+                    .device = "cpu",
+                    .split = split},
+                   ranks);
+  }
+  fs::current_path(before);
+  for (const char* name : {"run-val/val_pred0.jpg", "run-train/train_pred0.jpg"})
+    EXPECT_TRUE(fs::exists(run_.folder() / "runs/eval" / name)) << name;
+}
+
 TEST_F(EvaluateOf, RefusesWhatCannotBeMeant) {
   EXPECT_THROW(scores({.batch = 0}), InputError);
   EXPECT_THROW(scores({.height = 64}), InputError);

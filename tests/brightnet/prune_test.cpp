@@ -1,6 +1,7 @@
 // prune(), as another program calls it: files, answers and refusals. Which channels go is tested in tests/layers/.
 #include "brightnet/prune.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "brightnet/error.h"
@@ -112,6 +113,16 @@ TEST_F(Prune, SaysHowNearItCame) {
   const PrunedNetwork made = prune(options(0.01));
   EXPECT_NE(logged.text().find("% of the FLOP are left, not 1 %"), std::string::npos) << logged.text();
   EXPECT_GT(Json::parse(made.answer.json)["kept"], 0.01);
+}
+
+TEST_F(Prune, TellsPeopleWhichShareIsLeft) {
+  const Answer answer = prune(options(0.7)).answer;
+  const Json json = Json::parse(answer.json);
+  for (const std::string of : {"flop", "parameters", "bytes"}) {
+    const std::string left = fmt::format(
+        " {:.1f} %\n", 100 * json[of + "_after"].get<double>() / json[of + "_before"].get<double>());
+    EXPECT_NE(answer.text.find(left), std::string::npos) << of << left << answer.text;
+  }
 }
 
 TEST_F(Prune, RefusesWhatItCannotDo) {

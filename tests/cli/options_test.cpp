@@ -119,6 +119,25 @@ TEST(OptionsOf, DataCommandsAreThoseOfTheLibrary) {
   EXPECT_NE(shown("h", {}), drawn("e", {.plain = true}));
 }
 
+TEST(OptionsOf, SplitAreThoseOfTheDivision) {
+  const brightnet::testing::SmallRun run(12, 4);
+  const std::string config = run.config().string();
+  const brightnet::testing::Logged quiet;
+  for (const bool exact : {false, true}) {
+    const fs::path ours = run.folder() / (exact ? "exact" : "similar");
+    std::vector<std::string> words{"data",     "split",         config,   "--out", ours.string(),
+                                   "--ratios", "0.5,0.25,0.25", "--seed", "7"};
+    if (exact) words.emplace_back("--exact");
+    printed_by(words);
+    const DividedData theirs = divide_data(
+        {.config = config},
+        {.folder = ours.string() + "-theirs", .ratios = {0.5, 0.25, 0.25}, .seed = 7, .similar = !exact});
+    const std::string how = read_lines(ours / "run.yaml").front().text;
+    EXPECT_EQ(how, read_lines(theirs.config).front().text);
+    EXPECT_EQ(how.ends_with(" --seed 7 --exact"), exact) << how;
+  }
+}
+
 TEST(OptionsOf, ShardAreMegabytesOfAnArchive) {
   const brightnet::testing::SmallRun run(6, 2);
   const std::string config = run.config().string();

@@ -300,6 +300,20 @@ def test_options_are_heeded(run, image):
         brightnet.Detector(run.weights, device="cuda:99")
 
 
+def test_each_object_is_drawn_in_the_colour_of_its_own_class():
+    boxes = np.array([[20, 100, 120, 200], [260, 100, 360, 200]], np.float32)
+
+    def halves(*classes):
+        found = (boxes, np.ones(2, np.float32), np.array(classes, np.int64))
+        picture = brightnet.Detections(found, ["cat", "dog"], np.zeros((300, 400, 3), np.uint8)).plot()
+        return picture[:, :200], picture[:, 200:]
+
+    cats, dogs, both = halves(0, 0), halves(1, 1), halves(0, 1)
+    assert (cats[1] != dogs[1]).any()
+    np.testing.assert_array_equal(both[0], cats[0])
+    np.testing.assert_array_equal(both[1], dogs[1])
+
+
 def test_a_notebook_shows_the_picture(detector, image):
     found = detector(image)
     before = found.image.copy()

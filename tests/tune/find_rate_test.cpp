@@ -1,6 +1,8 @@
 // `tune --find-rate` as a program calls it: from which weights it starts, and what it answers.
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "brightnet/tune.h"
 #include "core/json.h"
 #include "tests/logged.h"
@@ -37,6 +39,7 @@ TEST(FindRate, AnswersWithTheRateOfTheLeastLossAndAThirdOfIt) {
   TuneOptions options = sweep_from_weights(run, write_small_weights(run));
   Answer answer;
   options.found = [&](const Answer& found) { answer = found; };
+  const Logged logged;
   ASSERT_TRUE(find_rate(options, 90));
   const Json json = Json::parse(answer.json);
   double least = INFINITY, rate = 0;
@@ -48,6 +51,9 @@ TEST(FindRate, AnswersWithTheRateOfTheLeastLossAndAThirdOfIt) {
   ASSERT_TRUE(json["minimum_at"].is_number()) << answer.json;
   EXPECT_DOUBLE_EQ(json["minimum_at"].get<double>(), rate);
   EXPECT_NEAR(json["suggested_rate"].get<double>(), rate / 3, 0.06 * rate / 3) << "in two digits";
+  const std::string advice =
+      fmt::format("add --set optimizer.rate={:g} to brightnet train", json["suggested_rate"].get<double>());
+  EXPECT_NE(logged.text().find(advice), std::string::npos) << advice << " is not in: " << logged.text();
 }
 
 }  // namespace

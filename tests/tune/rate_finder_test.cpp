@@ -122,6 +122,15 @@ TEST(RateFinder, CountsNoStepInWhichTheLossScaleIsYetToBeFound) {
   for (const RatePoint& point : points) EXPECT_TRUE(std::isfinite(point.loss)) << point.rate;
 }
 
+// Each loss is that of one step: it is no other when its batch comes again.
+TEST(RateFinder, SeesNoChangeAtARateOfNextToNothing) {
+  const SmallRun run;
+  Preparation prepared = prepare_sweep(request_of(run), "cpu");
+  const auto points = sweep_rates(prepared, {1e-20, 1e-19, 20});
+  ASSERT_EQ(points.size(), 20u);
+  for (const RatePoint& point : points) EXPECT_NEAR(point.loss, 1, 1e-5) << point.rate;
+}
+
 TEST(RateFinder, MarksTheSuggestedRateInItsPlot) {
   const cv::Mat plot = plot_rates({{1e-4, 1, 1}, {1e-2, 0.8, 0.9}, {0.06, 0.5, 0.6}, {0.5, 1, 1}},
                                   RateSuggestion{.rate = 0.02, .minimum = 0.06});

@@ -12,6 +12,7 @@ namespace fs = std::filesystem;
 class Watcher : public TrainingObserver {
  public:
   std::string name() const override { return "the watcher"; }
+  void run_began(const RunBegan& event) override { seconds_left_at_first = event.status.seconds_left; }
   void step_done(const StepDone&) override {
     if (after_step) after_step();
   }
@@ -19,6 +20,7 @@ class Watcher : public TrainingObserver {
 
   std::function<void()> after_step;
   std::vector<double> evaluated_epochs;
+  double seconds_left_at_first = -1;
 };
 
 TEST(TrainerCadence, SavesWhenTheStateIsAsOldAsAsked) {
@@ -100,6 +102,33 @@ TEST(TrainerCadence, TellsTheTimesOfItsStepsWithoutThoseOfItsEvaluations) {
     EXPECT_NEAR(table.value(row, "comm_wait"), 0.25, 1e-6);
     EXPECT_LT(table.value(row, "data_wait"), 0.2) << "of another clock";
   }
+}
+
+TEST(TrainerCadence, ExpectsWhatTheStepsOfTheEpochTookOfARunThatIsResumedWithinIt) {
+  const SmallRun run;
+  const RunConfig config = run.load({"train.epochs=3", "evaluate.start=9", "train.average=0"});
+  SeenWork seen;
+  double clock = 1000;
+  seen.before_loss = [&clock] { clock += 10.0 / (2 * heads); };
+  Watcher watcher;
+  for (const bool old : {false, true}) {
+    SmallTraining training(config, run.folder() / "out", old, std::make_unique<WatchedBackend>(seen));
+    training.now = [&clock] { return clock; };
+    training.watched = false;
+    training.observers_besides = {&watcher};
+    std::stop_source stop;
+    int steps = 0;
+    watcher.after_step = [&] {
+      if (!old && ++steps == 4) stop.request_stop();
+    };
+    Trainer trainer = training.make();
+    if (old) trainer.resume();
+    ASSERT_EQ(trainer.run(stop.get_token()), old ? TrainingEnd::finished : TrainingEnd::interrupted);
+    if (!old) {
+      ASSERT_EQ(trainer.progress().iteration, 5) << "the second of the three steps of its epoch";
+    }
+  }
+  EXPECT_NEAR(watcher.seconds_left_at_first, 40, 1e-6) << "four steps of ten seconds";
 }
 
 TEST(TrainerCadence, EvaluatesTheEpochsThatItWasTold) {

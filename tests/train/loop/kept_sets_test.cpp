@@ -164,6 +164,8 @@ TEST(AveragedWeights, AreWrittenWhenTheyScoreBetterThanTheBest) {
     ASSERT_TRUE(metrics);
     EXPECT_EQ(trainer.progress().averaged_confidence, metrics->best.score);
     EXPECT_GT(metrics->best.f1, 0);
+    EXPECT_NE(averaged.training.at("AP50"), averaged.training.at("AP"));
+    EXPECT_EQ(averaged.training.at("AP50"), std::to_string(metrics->AP50));
   }
   for (size_t i = 0; i < good.values.size(); ++i)
     ASSERT_NEAR(averaged.values[i], good.values[i], 1e-6) << "parameter " << i;

@@ -1,5 +1,6 @@
 #include "train/report/comparison.h"
 
+#include "brightnet/compare.h"
 #include "tests/train/small_run.h"
 #include "train/run/checkpoint.h"
 #include "train/run/run_folder.h"
@@ -238,6 +239,17 @@ TEST(Comparison, DrawsARunInAColourOfItsOwn) {
   runs.push_back(read_run(make_run(run, "b", {})));
   for (auto& row : runs[1].curves.rows) row[4] += 0.3;
   EXPECT_GT(pixels_of(plot_comparison(runs, true), red), 100);
+}
+
+TEST(Comparison, RunsOfOneNameAreToldApartByTheirFolders) {
+  const SmallRun run;
+  const fs::path one = make_run(run, "one/bolts", {}), other = make_run(run, "other/bolts", {});
+  const brightnet::Comparison compared =
+      compare_runs({one.string(), other.string()}, {.plot = run.folder() / "compare.html"});
+  const Json rows = Page::read(read_file(compared.page)).section("Runs")["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0][0], "bolts");
+  EXPECT_EQ(rows[1][0], other.string());
 }
 
 TEST(Comparison, DrawsCurvesOverEpochsOrMinutes) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "data/drawing/canvas.h"
+
 namespace brightnet {
 namespace {
 
@@ -37,6 +39,18 @@ TEST(LabelPlot, TakesBoxesAsFractionsOfTheirImages) {
   wide.images[0].width = tall.images[0].height = 200;
   EXPECT_EQ(difference(plot_labels(wide), square), 0);
   EXPECT_EQ(difference(plot_labels(tall), square), 0);
+}
+
+TEST(LabelPlot, CountsYFromTheTopAsInAnImage) {
+  const cv::Mat plot = plot_labels(with_boxes({{15, 15, 35, 35, 0}}));
+  // Where centres lie is shown in 320 units each way, from (50, 494) on.
+  const auto is_counted = [&](double x, double y) {
+    const auto pixel = [](double units) { return static_cast<int>(std::lround(units * Canvas::density)); };
+    return cv::norm(plot.at<cv::Vec3b>(pixel(494 + 320 * y), pixel(50 + 320 * x)), cv::Vec3b(8, 48, 107)) <
+           60;
+  };
+  EXPECT_TRUE(is_counted(0.25, 0.25));
+  EXPECT_FALSE(is_counted(0.25, 0.75));
 }
 
 TEST(LabelPlot, LeavesCrowdsOutAndTakesAnyNumberOfBoxesAndClasses) {

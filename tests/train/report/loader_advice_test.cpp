@@ -42,6 +42,16 @@ TEST(LoaderAdvice, NamesTheWorkItselfWhenNeitherHelps) {
   EXPECT_NE(text.find("augment.mosaic"), std::string::npos) << text;
 }
 
+TEST(LoaderAdvice, ExpectsThreeBytesOfEachPixelOfAllImagesInTheCache) {
+  Dataset train;
+  for (const auto& [width, height] : {std::pair(100, 50), {20, 30}}) {
+    ImageRecord& image = train.images.emplace_back();
+    image.width = width;
+    image.height = height;
+  }
+  EXPECT_EQ(decoded_bytes(train), 3 * (100 * 50 + 20 * 30));
+}
+
 TEST(LoaderAdvice, IsGivenOnceARun) {
   const Dataset train;
   LoaderAdvisor advisor({.workers = 1, .cache_mb = 1024.0f}, train);

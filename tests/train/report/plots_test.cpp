@@ -255,6 +255,16 @@ TEST(Plots, TheBestPointLiesAtItsRecallAndItsPrecision) {
   EXPECT_TRUE(is_marked(plot_over_score(metrics, OverScore::f1), 0.4, 0.45));
 }
 
+TEST(Plots, PrecisionOverRecallNamesTheAp50OfEachClass) {
+  Metrics metrics = some_metrics(2);
+  const cv::Mat before = plot_precision_recall(metrics);
+  metrics.per_class[1].AP = 0.25;
+  EXPECT_EQ(cv::norm(before, plot_precision_recall(metrics), cv::NORM_INF), 0)
+      << "as its curve is at IoU 0.5";
+  metrics.per_class[1].AP50 = 0.25;
+  EXPECT_GT(cv::norm(before, plot_precision_recall(metrics), cv::NORM_INF), 40);
+}
+
 TEST(Plots, PicturesComeForAnyNumberOfClasses) {
   for (int classes : {1, 10, 11, 80, 400}) {
     const Metrics metrics = some_metrics(classes);

@@ -5,6 +5,7 @@
 #include <opencv2/core.hpp>
 
 #include "data/commands/shard.h"
+#include "data/drawing/draw.h"
 #include "data/loader/loader.h"
 #include "tests/data/loader/taken_batches.h"
 #include "tests/train/small_run.h"
@@ -111,6 +112,22 @@ TEST_F(SamplePictures, ArePlainOutsideOfTraining) {
   config_.augment = {};
   EXPECT_TRUE(same(plain[0].rgb, pictures({.count = 3, .plain = true})[0].rgb))
       << "no option of augmentation matters";
+}
+
+TEST_F(SamplePictures, AreLetterboxedAsTheRunIsAlsoWhereTheyArePlain) {
+  dataset_.images.resize(1);
+  ImageRecord& record = dataset_.images[0];
+  record.file = run_.folder() / "wide.png";
+  record.width = 96;
+  record.height = 48;
+  record.annotations.clear();
+  write_image(record.file, cv::Mat(48, 96, CV_8UC3, cv::Scalar(255, 255, 255)));
+  for (const bool letterbox : {false, true}) {
+    config_.augment.letterbox = letterbox;
+    const cv::Mat shown = pictures({.count = 1, .plain = true}).at(0).rgb;
+    EXPECT_GT(shown.at<cv::Vec3b>(32, 32)[0], 250);
+    EXPECT_EQ(shown.at<cv::Vec3b>(4, 32)[0] > 250, !letterbox) << "above the picture";
+  }
 }
 
 TEST_F(SamplePictures, TheirImagesAreThoseOfTheNames) {

@@ -35,9 +35,10 @@ class ClosingLines : public ::testing::Test {
   void change_progress(const std::function<void(RunState&)>& change) const {
     change_state(SmallTraining(load_run_config(folder().config(), {}), folder().path(), true), change);
   }
-  /// What the run says when it is resumed, which has nothing left to do.
-  std::string lines() const {
+  /// What the run says when it is resumed with these settings, which has nothing left to do.
+  std::string lines(const std::vector<std::string>& settings = {}) const {
     RunRequest request;
+    request.overrides.assignments = settings;
     request.resuming = true;
     request.resume = folder().path().string();
     const Logged logged;
@@ -79,6 +80,18 @@ TEST_F(ClosingLines, SayOfWhichWeightsTheScoresAre) {
   fs::remove(folder().averaged());
   const std::string alone = lines();
   EXPECT_NE(alone.find("Scores of the best weights:\nclass"), std::string::npos) << alone;
+}
+
+// As darknet counts.
+TEST_F(ClosingLines, NameTheIterationOfTheBestWeightsWhereTheRunsLengthIsInIterations) {
+  change_progress([](RunState& state) {
+    state.progress.kept = {{1, 0.25}, {2, 0.5}, {3, 0.375}};
+    state.progress.best_score = 0.5;
+    state.progress.averaged = true;
+  });
+  const std::string in_epochs = lines(), in_iterations = lines({"train.iterations=3"});
+  EXPECT_NE(in_epochs.find("Best weights (epoch 1"), std::string::npos) << in_epochs;
+  EXPECT_NE(in_iterations.find("Best weights (iteration 2"), std::string::npos) << in_iterations;
 }
 
 }  // namespace
