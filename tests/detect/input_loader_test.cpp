@@ -267,5 +267,29 @@ TEST(InputLoader, RefusesMemoryThatHoldsNoImage) {
   EXPECT_NO_THROW(MemorySource({&good, 1}));
 }
 
+/// A data set that is taken for a camera.
+class LivePictures : public DatasetSource {
+ public:
+  using DatasetSource::DatasetSource;
+  bool live() const override { return true; }
+};
+
+// The next frame of a camera is yet to come.
+TEST(InputLoader, ALiveFramesTilesDoNotWaitForTheNextFrame) {
+  const Dataset pictures = grainy_pictures(test_folder(), ".png");
+  const TileOptions options{.size = 128};
+  const auto tiles = static_cast<int>(tiles_of(301, 203, options).size());
+  const auto counts_of = [&](FrameSource& source) {
+    InputLoader loader(source, {.batch = 64, .fit = {.size = 32}, .workers = 0, .tiles = options});
+    std::vector<int> counts;
+    while (const auto* batch = loader.next()) counts.push_back(static_cast<int>(batch->inputs.size()));
+    return counts;
+  };
+  DatasetSource files(pictures, {0, 1}, {.size = 32}, options);
+  LivePictures camera(pictures, {0, 1}, {.size = 32}, options);
+  EXPECT_EQ(counts_of(files), std::vector<int>{2 * tiles});
+  EXPECT_EQ(counts_of(camera), (std::vector<int>{tiles, tiles}));
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -388,6 +388,21 @@ TEST_F(PipelineTest, AnExportedNetworkSuppressesAsItsWeightsDo) {
   }
 }
 
+TEST_F(PipelineTest, AnExportedNetworkIsGivenImagesAsItsWeightsAre) {
+  const fs::path file = run_.folder() / "fitting.onnx";
+  for (const bool letterbox : {false, true}) {
+    for (const Resize resize : {Resize::antialiased, Resize::darknet}) {
+      TrainedModel trained = load_trained_model(weights_);
+      trained.letterbox = letterbox;
+      trained.resize = resize;
+      export_onnx(trained, {}, file);
+      const InputFit fit = OnnxEngine(file).description().fit();
+      EXPECT_EQ(fit.letterbox, letterbox);
+      EXPECT_EQ(fit.resize, resize);
+    }
+  }
+}
+
 /// Sums over candidates, whatever their order.
 std::array<double, 5> sums_of(const std::vector<Detection>& candidates) {
   std::array<double, 5> sums{};

@@ -411,5 +411,30 @@ TEST(DataSplit, ASplitWhoseRatioIsZeroIsLeftOut) {
   EXPECT_EQ(report.data.test, "");
 }
 
+TEST(DataSplit, CategoriesOfTwoFilesThatHaveOneIdStayTwo) {
+  const DatasetFolder data;
+  const auto write = [&](const std::string& split, int first, const std::string& categories, int cat) {
+    nlohmann::json document{{"images", nlohmann::json::array()}, {"annotations", nlohmann::json::array()}};
+    document["categories"] = nlohmann::json::parse(categories);
+    for (int i = first; i < first + 4; ++i) {
+      data.bytes(fmt::format("{}/{}.jpg", split, i), jpeg_of(picture(i)));
+      document["images"].push_back({{"id", i}, {"file_name", std::to_string(i) + ".jpg"}});
+      document["annotations"].push_back(
+          {{"id", i}, {"image_id", i}, {"category_id", cat}, {"bbox", {10, 10, 20, 20}}});
+    }
+    data.text(split + ".json", document.dump());
+  };
+  write("train", 0, R"([{"id": 1, "name": "cat"}])", 1);
+  write("val", 4, R"([{"id": 1, "name": "cow"}, {"id": 2, "name": "cat"}])", 2);
+  const SplitReport report = split_dataset(data.options("coco", "train.json", {}, "val.json"),
+                                           {.folder = data.root() / "out", .ratios = {0.5, 0.5}});
+  size_t cats = 0;
+  for (const Split split : {Split::train, Split::val}) {
+    for (const ImageRecord& image : read_dataset(report.data, split).images)
+      cats += image.annotations.size() == 1 && image.annotations[0].class_id == 0;
+  }
+  EXPECT_EQ(cats, 8u);
+}
+
 }  // namespace
 }  // namespace brightnet

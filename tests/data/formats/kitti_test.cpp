@@ -153,5 +153,20 @@ TEST(Kitti, ABareNameIsThatOfAPngOrAJpeg) {
   for (const auto& image : dataset.images) EXPECT_EQ(image.annotations.size(), 1u) << image.file;
 }
 
+TEST(Kitti, TheOtherCamerasImagesHaveLabelsOfTheirOwn) {
+  const DatasetFolder data;
+  for (const std::string camera : {"2", "3"}) {
+    data.image("training/image_" + camera + "/a.png");
+    data.text("training/label_" + camera + "/a.txt", line("Car", camera + " 1 19 9"));
+  }
+  for (const float camera : {2.0f, 3.0f}) {
+    const std::string folder = camera == 2 ? "training/image_2" : "training/image_3";
+    const Dataset dataset = read_dataset(data.options("kitti", folder, {"Car"}), Split::train);
+    ASSERT_EQ(dataset.images.size(), 1u);
+    ASSERT_EQ(dataset.images[0].annotations.size(), 1u) << folder;
+    expect_box(dataset.images[0].annotations[0], 0, camera, 1, 19, 9);
+  }
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -137,5 +137,22 @@ TEST(ToolLabels, PointsOfViaAreNoObjects) {
   EXPECT_TRUE(dataset.problems.empty()) << summarize(dataset.problems);
 }
 
+TEST(ToolLabels, AnEllipseOfViaMayBeTurned) {
+  const DatasetFolder data;
+  data.image("a.jpg");
+  const auto ellipse = [](const std::string& theta) {
+    return R"({"shape_attributes": {"name": "ellipse", "cx": 50, "cy": 40, "rx": 8, "ry": 4, "theta": )" +
+           theta + R"(}, "region_attributes": {"class": "cat"}})";
+  };
+  // By a quarter of a turn, and by an eighth: √((8² + 4²) / 2) to each side.
+  data.text("project.json", R"({"x": {"filename": "a.jpg", "regions": [)" + ellipse("1.5707963267948966") +
+                                ", " + ellipse("0.7853981633974483") + "]}}");
+  const Dataset dataset = read_dataset(data.options("via", "project.json", {"cat"}), Split::train);
+  ASSERT_EQ(dataset.images.size(), 1u);
+  ASSERT_EQ(dataset.images[0].annotations.size(), 2u);
+  expect_box(dataset.images[0].annotations[0], 0, 46, 32, 54, 48);
+  expect_box(dataset.images[0].annotations[1], 0, 43.6754f, 33.6754f, 56.3246f, 46.3246f);
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -277,6 +277,8 @@ TEST(Image, AnAnimatedWebpIsItsFirstFrameOrSaysWhatItIs) {
 TEST(Image, ImageNamesAreKnownInEitherCase) {
   for (const char* name : {"a.jpg", "a.JPG", "a.b.JpEg", "a.PNG", "a.tiff", "a.TIF", "a.bmp", "a.webp"})
     EXPECT_TRUE(is_image_name(name)) << name;
+  for (const char* name : {"a.jpeg", "a.jpe", "a.JFIF", "a.dib", "a.ppm", "a.pgm", "a.pnm", "a.jp2"})
+    EXPECT_TRUE(is_image_name(name)) << name << ", which fewer programs write";
   for (const char* name : {"a.txt", "jpg", "a.jpg.txt", "a", ".jpg", "a.xml"})
     EXPECT_FALSE(is_image_name(name)) << name;
 }

@@ -210,5 +210,19 @@ TEST(StoredFile, MoreArchivesThanDescriptorsAreRead) {
   EXPECT_LT(std::distance(begin(descriptors), end(descriptors)), 120);
 }
 
+// Whose name is longer than the 100 bytes of a header: another header has it.
+TEST(StoredFile, AHardLinkMayBeToALongName) {
+  const std::string first = "in/" + std::string(90, 'd') + '/' + std::string(90, 'e') + "/a.txt";
+  for (const std::string how : {"--sort=name --format=gnu", "--sort=name --format=pax"}) {
+    const DatasetFolder folder;
+    folder.text(first, "shared");
+    fs::create_hard_link(folder.root() / first, folder.root() / "in/z.txt");
+    const fs::path archive = packed(folder, how);
+    EXPECT_EQ(tar_members(archive).size(), 2u) << how;
+    for (const std::string& name : {first, std::string("in/z.txt")})
+      EXPECT_EQ(text_of(read_stored(archive / name, 0, whole_file)), "shared") << how << ' ' << name;
+  }
+}
+
 }  // namespace
 }  // namespace brightnet

@@ -172,6 +172,31 @@ TEST_F(Paste, TheEdgeIsATenthOfTheObject) {
   EXPECT_GT(wide, 5);
 }
 
+// What lies beside an object is pasted with it, and where that ends there is nothing to paste.
+TEST_F(Paste, TheEdgeIsPartOfTheImage) {
+  dataset_.images.resize(1);
+  ImageRecord& record = dataset_.images[0];
+  record.width = record.height = 64;  // half the input's
+  Annotation& object = record.annotations.at(0);
+  object.x1 = object.y1 = 0;
+  object.x2 = object.y2 = 20;
+  cv::imwrite(record.file.string(), cv::Mat(64, 64, CV_8UC3, cv::Scalar::all(240)));
+  AugmentOptions options = pasting(1);
+  options.copy_paste_count = 1;
+  options.flip = 0;
+  for (uint64_t i = 0; i < 10; ++i) {
+    const Pasted pasted = paste(options, i);
+    ASSERT_EQ(pasted.truths.size(), 1u);
+    const cv::Rect2f box = pixels_of(pasted.truths[0].box);
+    cv::Mat changed;
+    cv::extractChannel(pasted.rgb != cv::Scalar::all(10), changed, 0);
+    const cv::Rect touched = cv::boundingRect(changed);
+    EXPECT_GE(touched.width, 39) << "as wide as the object";
+    EXPECT_GE(touched.x, static_cast<int>(box.x + 1e-3f));
+    EXPECT_GE(touched.y, static_cast<int>(box.y + 1e-3f));
+  }
+}
+
 TEST_F(Paste, WithoutObjectsThereIsNothingToPaste) {
   for (ImageRecord& record : dataset_.images) record.annotations[0].crowd = true;
   EXPECT_TRUE(paste(pasting(1), 0).truths.empty());

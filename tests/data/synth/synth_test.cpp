@@ -289,6 +289,15 @@ TEST(Synth, NamesALinkToItselfInItsFolder) {
   EXPECT_TRUE(fs::is_symlink(folder / "images/mine"));
 }
 
+TEST(Synth, NeverDeletesALinkInThePlaceOfAFileOfItsOwn) {
+  const auto folder = fresh_folder("linked"), link = folder / "images/train/000000.jpg";
+  make_synthetic_dataset(small_options(), folder);
+  fs::remove(link);
+  fs::create_symlink("000001.jpg", link);
+  EXPECT_THROW(make_synthetic_dataset(small_options(), folder), InputError);
+  EXPECT_TRUE(fs::is_symlink(link));
+}
+
 TEST(Synth, RefusesOptionsOutsideTheirRanges) {
   const auto folder = fresh_folder("ranges");
   const auto refused = [&](auto change) {

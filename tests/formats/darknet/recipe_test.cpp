@@ -1,6 +1,8 @@
 // The training configuration that comes of a .cfg's [net].
 #include "formats/darknet/recipe.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "formats/darknet/import.h"
@@ -131,6 +133,15 @@ TEST(DarknetRecipe, FreezesWhatStopbackwardFreezes) {
   };
   EXPECT_EQ(freeze_of(imported), std::vector<std::string>{"10"});
   EXPECT_TRUE(freeze_of(import_darknet_text(small_cfg, "small.cfg")).empty()) << "which is not `auto`";
+  const auto for_a_while =
+      import_darknet_text(with(small_cfg, "filters=12", "stopbackward=800\nfilters=12"), "small.cfg");
+  EXPECT_TRUE(freeze_of(for_a_while).empty()) << "of another number darknet freezes so many steps";
+  const bool said =
+      std::any_of(for_a_while.notes.begin(), for_a_while.notes.end(), [](const ImportNote& note) {
+        return note.text.starts_with("stopbackward=800 ") &&
+               note.text.find("is left out") != std::string::npos;
+      });
+  EXPECT_TRUE(said);
   EXPECT_EQ(std::get<ConvAttributes>(imported.model.layers[9].attributes).filters, 12)
       << "the tenth, pools merged";
 }

@@ -189,5 +189,20 @@ TEST_F(Transfer, SaysThatTheDiskIsFull) {
   EXPECT_EQ(content(), body_);
 }
 
+// The length of what a server sends need not be said in advance.
+TEST_F(Transfer, GivesUpWhatIsTooLongAsSoonAsThatShows) {
+  options_.most = 100000;
+  for (const bool length : {true, false}) {
+    server_.serve("/a", {.body = body_, .length = length});
+    const std::string error = fetch("/a");
+    EXPECT_NE(error.find("is larger than 0.1 MiB"), std::string::npos) << length << error;
+    EXPECT_LE(content().size(), options_.most) << length;
+    fs::remove(file_);
+  }
+  options_.most = body_.size();
+  EXPECT_EQ(fetch("/a"), "") << "no longer than it may be";
+  EXPECT_EQ(content(), body_);
+}
+
 }  // namespace
 }  // namespace brightnet::testing
