@@ -21,6 +21,8 @@ namespace {
 
 /// Beyond this, `--ranks` is a mistake that would freeze the machine.
 constexpr int most_ranks_of_a_processor = 16;
+/// Tells ranks how many of them `--ranks` has started.
+constexpr const char* launched_variable = "BRIGHTNET_LAUNCHED_RANKS";
 
 volatile std::sig_atomic_t launcher = 0;  ///< 0: none
 volatile std::sig_atomic_t asked = 0;
@@ -109,6 +111,11 @@ int wait_for(pid_t child, bool is_mpirun) {
 
 }  // namespace
 
+int launched_ranks() {
+  const char* const ranks = std::getenv(launched_variable);
+  return ranks ? std::atoi(ranks) : 0;
+}
+
 RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std::string>& arguments) {
   const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   if (ranks > most_ranks_of_a_processor * processors) {
@@ -120,6 +127,7 @@ RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std:
   if (ranks > 1) words = {"mpirun", "--oversubscribe", "--bind-to", "none", "-np", std::to_string(ranks)};
   words.push_back(program);
   words.insert(words.end(), arguments.begin(), arguments.end());
+  ::setenv(launched_variable, std::to_string(ranks).c_str(), 1);
   // Containers run as root, which mpirun refuses unless both are set.
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);

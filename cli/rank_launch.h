@@ -16,4 +16,7 @@ struct RanksEnd {
 /// InputError when there is no mpirun.
 RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std::string>& arguments);
 
+/// How many ranks run_ranks() has started, in one of them; 0: another launcher has, or none.
+int launched_ranks();
+
 }  // namespace brightnet::cli

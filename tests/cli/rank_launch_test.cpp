@@ -60,6 +60,16 @@ TEST_F(RunRanks, CallsMpirunWithTheProgramAndItsWordsUnchanged) {
   EXPECT_EQ(words.substr(words.size() - last.size()), last);
 }
 
+TEST_F(RunRanks, KnowHowManyWereStarted) {
+  environment_.set("BRIGHTNET_LAUNCHED_RANKS", std::nullopt);
+  EXPECT_EQ(launched_ranks(), 0);
+  be_mpirun("[ $BRIGHTNET_LAUNCHED_RANKS = 3 ]");
+  EXPECT_EQ(run_ranks(3, "/bin/true", {}).code, 0);
+  EXPECT_EQ(run_ranks(1, "/bin/sh", {"-c", "[ $BRIGHTNET_LAUNCHED_RANKS = 1 ]"}).code, 0);
+  environment_.set("BRIGHTNET_LAUNCHED_RANKS", "8");
+  EXPECT_EQ(launched_ranks(), 8);
+}
+
 TEST_F(RunRanks, AllowsRootAsContainersHaveIt) {
   environment_.set("OMPI_ALLOW_RUN_AS_ROOT", std::nullopt);
   environment_.set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", std::nullopt);

@@ -63,10 +63,11 @@ void CheckpointWriter::save(const Progress& progress, bool last) {
   const auto write_state = [this, progress] {
     // A run that resumes from this state continues the table behind these rows.
     flush_file(setup_.folder.metrics());
-    save_state(setup_.folder.state(),
-               {progress, describe_layout(layout_), compute_threads(), validation_.best(), train_data_,
-                val_data_, setup_.model.quantization},
-               step_.state_arrays(), setup_.backend);
+    save_state(
+        setup_.folder.state(),
+        {progress, describe_layout(layout_), compute_threads(), validation_.best(), train_data_, val_data_,
+         setup_.model.quantization, setup_.communicator.size(), setup_.config.train.micro_batch},
+        step_.state_arrays(), setup_.backend);
     kept_.remove_others(progress.kept);
     std::error_code ignored;
     if (progress.averaged_score < 0) std::filesystem::remove(setup_.folder.averaged(), ignored);

@@ -98,16 +98,8 @@ void choose_micro_batch(RunConfig& config, const Model& model, Backend& backend,
              : fmt::format("images at once: the largest part of {} that fits into memory", batch)});
     return;
   }
-  if (resuming && batch % micro_batch != 0) {
-    // The run is resumed with more ranks; each has fewer images.
-    const int before = micro_batch;
+  if (resuming) {  // with more ranks, perhaps, of which each has fewer images
     while (batch % micro_batch != 0) micro_batch = micro_batch - 1;
-    if (ranks.leads()) {
-      log::warn(
-          "With {} ranks, {} images go through the network at once instead of {}: batch-norm computes its statistics from "
-          "fewer.",
-          ranks.size(), micro_batch.value(), before);
-    }
   }
   check_memory(config, model, backend, ranks.local_size());
 }
@@ -345,6 +337,7 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
 }
 
 void fit_into_memory(Preparation& run, const Communicator& ranks) {
+  if (run.old) keep_statistics(run, ranks);
   choose_micro_batch(run.config, run.model, *run.backend, ranks, run.continues, run.choices);
   refuse_batch_norm_of_one_value(run.config, run.model, ranks.size());
 }

@@ -16,6 +16,8 @@ struct OpenRun {
   bool changed = false;
   /// Whether they give the run another length (train.epochs, iterations or minutes).
   bool new_length = false;
+  /// Whether they set train.micro_batch, which otherwise may follow the number of ranks.
+  bool sets_micro_batch = false;
   RunFolder folder;
   std::optional<RunConfig> asked;  ///< the configuration named on the command line, if any
 };

@@ -205,6 +205,7 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
     return ended(std::nullopt);
   }
   if (run.old) write_description(folder, run, ranks);
+  remark_on_ranks(run, ranks);
   place.say_number();
   log::info("{} in {}", run.old ? "Resuming" : "Training", folder.path().string());
 
