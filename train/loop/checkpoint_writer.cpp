@@ -57,7 +57,8 @@ RunState CheckpointWriter::load() const {
 void CheckpointWriter::save(const Progress& progress, bool last) {
   setup_.files.retry();
   // A finished run is not written again: its weights come before the state that says so. Weights without any state are those
-  // of a run whose state was lost, which is not resumed: those of the first save come after it.
+  // of a run whose state was lost, which is not resumed: those of the first save come after it, or not at all, but at the
+  // end, where they are worth more than what could be begun again.
   const bool first = !setup_.folder.saved();
   if (!first) save_last(progress);
   const auto write_state = [this, progress] {
@@ -77,7 +78,7 @@ void CheckpointWriter::save(const Progress& progress, bool last) {
   } else {
     setup_.files.write_newest(setup_.folder.state(), step_.state_bytes(), write_state);
   }
-  if (first) save_last(progress);
+  if (first && (setup_.folder.saved() || last)) save_last(progress);
 }
 
 void CheckpointWriter::save_last(const Progress& progress) {

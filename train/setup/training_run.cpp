@@ -222,7 +222,7 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
   }
   prepare_together(ranks, [&] {
     files.insist();
-    files.check();
+    files.check(folder);
   });
   return ended(end);
 }
