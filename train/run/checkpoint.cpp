@@ -74,6 +74,7 @@ nlohmann::json to_json(const Progress& p) {
   return {{"epoch", p.epoch},
           {"step", p.step},
           {"iteration", p.iteration},
+          {"rate", p.rate},
           {"best_score", p.best_score},
           {"best_epoch", p.best_epoch},
           {"evaluations_since_best", p.evaluations_since_best},
@@ -112,6 +113,7 @@ Progress progress_from(const nlohmann::json& json) {
   p.epoch = whole_number<uint32_t>(json.at("epoch"));  // none is negative
   p.step = whole_number<uint32_t>(json.at("step"));
   p.iteration = whole_number<int64_t>(json.at("iteration"));
+  p.rate = json.value("rate", -1.0f);
   p.best_score = json.at("best_score").get<double>();
   p.best_epoch = whole_number<int>(json.at("best_epoch"));
   p.evaluations_since_best = whole_number<int>(json.at("evaluations_since_best"));

@@ -38,6 +38,7 @@ void expect_equal(const Progress& actual, const Progress& expected) {
   EXPECT_EQ(actual.epoch, expected.epoch);
   EXPECT_EQ(actual.step, expected.step);
   EXPECT_EQ(actual.iteration, expected.iteration);
+  EXPECT_EQ(actual.rate, expected.rate);
   EXPECT_EQ(actual.best_score, expected.best_score);
   EXPECT_EQ(actual.best_epoch, expected.best_epoch);
   EXPECT_EQ(actual.evaluations_since_best, expected.evaluations_since_best);
@@ -82,6 +83,7 @@ TEST(State, ComesBackToTheLastBit) {
       .epoch = 3,
       .step = 7,
       .iteration = 1234567890123,
+      .rate = 0.1f,
       .best_score = 0.1 + 0.2,
       .best_epoch = 2,
       .evaluations_since_best = 4,
