@@ -361,9 +361,11 @@ void compare_ranks(Communicator& ranks, Preparation& run) {
   config.train.teacher_cfg.clear();
   config.loader = {};
   config.loader.shuffle_buffer = run.config.loader.shuffle_buffer;  // the order of the samples
-  require_same(ranks, "configuration", print_config(config));
+  // Other data come before what was chosen by them, such as anchors, and what they were read by before them.
+  require_same(ranks, "configuration", print_config(config.data));
   require_same(ranks, "training split", describe(fingerprint(run.training)));
   require_same(ranks, "validation split", describe(fingerprint(run.validation)));
+  require_same(ranks, "configuration", print_config(config));
   require_same(ranks, "set of initial weights",
                {reinterpret_cast<const char*>(run.initial.data()), run.initial.size() * sizeof(float)});
 }
