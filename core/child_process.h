@@ -25,6 +25,12 @@ pid_t start_process(const std::vector<std::string>& words, const std::string& wh
 /// The exit code of waitpid()'s status: 128 and the signal's number when a signal ended the process.
 int exit_code_of(int status);
 
+/// In the place of an exit code where this program ignores the ends of its children (SIGCHLD): the kernel then keeps none.
+constexpr int unknown_exit_code = -1;
+
+/// The exit code of such a process once it has ended; nothing before. Does not wait.
+std::optional<int> exit_code_if_ended(pid_t process);
+
 /// Waits for such a process and returns its exit code; nothing when it has not ended in this time, or when a stop is requested
 /// before. It is killed then, with what it has started, and not waited for: one that hangs in a driver dies late or never.
 std::optional<int> wait_for_process(pid_t process, std::chrono::milliseconds limit,

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -31,17 +32,6 @@ namespace {
   throw InputError(std::string("this file cannot be read: ") + std::strerror(reason), file.string(),
                    "Check the path and its permissions.");
 }
-
-/// An open file, closed at the end of its scope.
-struct Descriptor {
-  explicit Descriptor(int opened) : number(opened) {}
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  const int number;
-};
 
 /// Flushes the file; a file system that cannot flush (EINVAL) is not expected to.
 void flush_to_disk(int descriptor, const fs::path& file) {
@@ -225,14 +215,14 @@ void append_to_file(const fs::path& file, std::string_view bytes) {
 
 void flush_file(const fs::path& file) {
   const Descriptor opened{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
-  if (opened.number >= 0) flush_to_disk(opened.number, file);
+  if (opened) flush_to_disk(opened.number(), file);
 }
 
 void flush_folder(const fs::path& folder) {
   const fs::path named = folder.empty() ? fs::path(".") : folder;
   const Descriptor opened{::open(named.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (opened.number < 0) cannot_write(named, std::strerror(errno));
-  flush_to_disk(opened.number, named);
+  if (!opened) cannot_write(named, std::strerror(errno));
+  flush_to_disk(opened.number(), named);
 }
 
 void create_folders(const fs::path& folder, std::error_code& error) {
@@ -266,14 +256,14 @@ std::string read_file(const fs::path& file, uint64_t most) {
   // O_NONBLOCK: nobody may write into a pipe; with a regular file it changes nothing.
   const Descriptor in{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
   struct stat about {};
-  if (in.number < 0 || ::fstat(in.number, &about) != 0) cannot_read(file, errno);
+  if (!in || ::fstat(in.number(), &about) != 0) cannot_read(file, errno);
   refuse_irregular(file, about);
   // One byte more than there should be, to see the end. Files of /proc say that they have none.
   std::string text;
   uint64_t wanted = static_cast<uint64_t>(about.st_size) + 1, have = 0;
   while (wanted <= most + 1) {
     text.resize(wanted);
-    const ssize_t got = ::read(in.number, text.data() + have, wanted - have);
+    const ssize_t got = ::read(in.number(), text.data() + have, wanted - have);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) cannot_read(file, errno);
     have += got;

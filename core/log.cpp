@@ -147,10 +147,13 @@ void log_to_file(const std::filesystem::path& file) {
   log.file->open(std::filesystem::absolute(file));
 }
 
-void end_log_file() {
+void end_log_file(std::string_view error) {
   Log& log = the_log();
   const std::lock_guard lock(log.mutex);
-  if (log.file) log.file->write();
+  if (log.file && !error.empty()) log.file->add(dated(LogLevel::error, printable(error)));
+  const std::string reason = log.file ? log.file->write() : "";
+  if (log.sink && !reason.empty())
+    log.sink(LogLevel::warning, log.prefix + reason + " The last messages are not in this log.");
   log.file.reset();
   log.waits_for_file = false;
 }

@@ -23,8 +23,9 @@ void keep_messages();
 /// it cannot be written.
 void log_to_file(const std::filesystem::path& file);
 
-/// Ends the log file: later messages are written to no file.
-void end_log_file();
+/// Ends the log file: later messages are written to no file. Warns where what is kept cannot be written. `error`, why the work has ended, is its last line; whoever
+/// catches it says it elsewhere.
+void end_log_file(std::string_view error = {});
 
 /// The sink's messages but results begin with "[rank]" from now on, and ranks other than 0 log warnings and errors only.
 /// Without a rank, all messages are logged as they are.

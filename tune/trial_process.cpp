@@ -31,6 +31,10 @@ std::string last_line(const std::filesystem::path& file) {
 
 std::string failure_of(int exit_code, const std::filesystem::path& log) {
   if (exit_code == static_cast<int>(ExitCode::interrupted)) return "it was stopped by a signal";
+  if (exit_code == unknown_exit_code) {
+    return "how it ended is not known, since this program ignores the ends of its processes: set SIGCHLD to SIG_DFL "
+           "before tune()";
+  }
   if (exit_code > 128) return fmt::format("it was ended by signal {}", exit_code - 128);
   const std::string said = last_line(log);
   return said.empty() ? fmt::format("it ended with exit code {}", exit_code) : said;
@@ -56,8 +60,7 @@ void TrialProcess::stop() {
 }
 
 std::optional<int> TrialProcess::ended() {
-  int status = 0;
-  if (!code_ && ::waitpid(process_, &status, WNOHANG) == process_) code_ = exit_code_of(status);
+  if (!code_) code_ = exit_code_if_ended(process_);
   return code_;
 }
 

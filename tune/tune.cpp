@@ -154,6 +154,43 @@ void prepare_setup(SearchSetup& setup, const RunConfig& config, int jobs) {
   setup.share = share_of_trial(config, first, jobs);
 }
 
+/// The search in its folder, whose log has begun. Returns false when it was stopped.
+bool search_in(const SearchFolder& folder, const SearchSetup& setup, const RunConfig& config,
+               const TuneOptions& options, int jobs) {
+  Search search(setup, folder);
+  log::info("Searching in {}: {} trials, {}; {} have results. From {}", folder.path().string(),
+            setup.plan.trials, length_of(setup.plan), search.trials().size(), start_of(setup));
+  const auto write_best = [&] {
+    if (const Trial* best = best_of(search.trials()))
+      write_atomically(folder.best_config(), best_config(setup, config, *best));
+  };
+  BestEffort best_effort("The search and its results are");
+  const auto draw = [&] {
+    return best_effort.attempt("The plot of the trials",
+                               [&] { write_image(folder.plot(), plot_search(setup, search.trials())); });
+  };
+  const std::stop_token stop = options.can_be_stopped ? options.can_be_stopped() : std::stop_token();
+  const SearchEnd end = search.run(stop, [&](const Trial& trial) {
+    log::info("{}", trial_line(setup, search.trials(), trial, search.seconds_left()));
+    // At the end it must be there, and is written again.
+    best_effort.attempt("The configuration with the best values", write_best);
+    draw();
+  });
+  if (end == SearchEnd::interrupted) {
+    log::info("Stopped by a signal after {} of {} trials. Resume with: {}", search.trials().size(),
+              setup.plan.trials, resume_command(folder.path().string(), options.device, jobs));
+    return false;
+  }
+  const bool drawn = draw();
+  write_best();
+  if (options.found) {
+    options.found({trials_table(setup, search.trials(), table_rows),
+                   to_text(to_json(setup, search.trials(), folder.best_config().string()))});
+  }
+  say_result(setup, search, folder, drawn);
+  return true;
+}
+
 }  // namespace
 
 bool search_values(const TuneOptions& options, const SearchOptions& search_options) {
@@ -179,39 +216,14 @@ bool search_values(const TuneOptions& options, const SearchOptions& search_optio
   const SearchFolder folder(
       out, setup.plan, fmt::format("{}{}{}", print_config(config, false), model.yaml(), start_of(setup)));
   log_to_file(folder.path() / "tune.log");
-  Search search(setup, folder);
-  log::info("Searching in {}: {} trials, {}; {} have results. From {}", folder.path().string(),
-            setup.plan.trials, length_of(setup.plan), search.trials().size(), start_of(setup));
-  const auto write_best = [&] {
-    if (const Trial* best = best_of(search.trials()))
-      write_atomically(folder.best_config(), best_config(setup, config, *best));
-  };
-  BestEffort best_effort("The search and its results are");
-  const auto draw = [&] {
-    return best_effort.attempt("The plot of the trials",
-                               [&] { write_image(folder.plot(), plot_search(setup, search.trials())); });
-  };
-  const std::stop_token stop = options.can_be_stopped ? options.can_be_stopped() : std::stop_token();
-  const SearchEnd end = search.run(stop, [&](const Trial& trial) {
-    log::info("{}", trial_line(setup, search.trials(), trial, search.seconds_left()));
-    // At the end it must be there, and is written again.
-    best_effort.attempt("The configuration with the best values", write_best);
-    draw();
-  });
-  if (end == SearchEnd::interrupted) {
-    log::info("Stopped by a signal after {} of {} trials. Resume with: {}", search.trials().size(),
-              setup.plan.trials, resume_command(folder.path().string(), options.device, search_options.jobs));
-    return false;
+  try {
+    const bool finished = search_in(folder, setup, config, options, search_options.jobs);
+    end_log_file();
+    return finished;
+  } catch (const std::exception& e) {
+    end_log_file(e.what());
+    throw;
   }
-  const bool drawn = draw();
-  write_best();
-  if (options.found) {
-    options.found({trials_table(setup, search.trials(), table_rows),
-                   to_text(to_json(setup, search.trials(), folder.best_config().string()))});
-  }
-  say_result(setup, search, folder, drawn);
-  end_log_file();  // where that failed, the last messages are yet to be written
-  return true;
 }
 
 std::string list_searched_keys() {

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "data/image/read_image.h"
 
@@ -40,15 +41,10 @@ class OpenFile {
   explicit OpenFile(const fs::path& file)
       : descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat status {};
-    if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    if (!descriptor_ || ::fstat(descriptor_.number(), &status) != 0 || !S_ISREG(status.st_mode)) return;
     is_regular_ = true;
     stamp_ = {static_cast<uint64_t>(status.st_size), status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
   }
-  ~OpenFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
 
   explicit operator bool() const { return is_regular_; }
   const Stamp& stamp() const { return stamp_; }
@@ -58,7 +54,7 @@ class OpenFile {
     uint64_t done = 0;
     while (done < to.size()) {
       const ssize_t count =
-          ::pread(descriptor_, to.data() + done, to.size() - done, static_cast<off_t>(from + done));
+          ::pread(descriptor_.number(), to.data() + done, to.size() - done, static_cast<off_t>(from + done));
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) break;
       done += count;
@@ -67,7 +63,7 @@ class OpenFile {
   }
 
  private:
-  const int descriptor_;
+  Descriptor descriptor_;
   bool is_regular_ = false;
   Stamp stamp_;
 };

@@ -5,8 +5,10 @@
 
 namespace brightnet {
 
-BatchQueue::BatchQueue(Work work, int slots, int workers)
-    : work_(std::move(work)), slots_(static_cast<size_t>(slots)) {
+BatchQueue::BatchQueue(Work work, int slots) : work_(std::move(work)), slots_(static_cast<size_t>(slots)) {}
+
+// What the other constructor has made is a whole queue: where a thread cannot be started, its destructor ends the others.
+BatchQueue::BatchQueue(Work work, int slots, int workers) : BatchQueue(std::move(work), slots) {
   BRIGHTNET_CHECK(slots > 0 && workers >= 0, "a queue needs a slot");
   threads_.reserve(workers);
   for (int worker = 0; worker < workers; ++worker) threads_.emplace_back(&BatchQueue::run, this, worker);

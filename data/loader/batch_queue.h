@@ -26,7 +26,8 @@ class BatchQueue {
     std::function<void(int slot, int item, int worker)> make;
   };
 
-  /// Starts the workers. Without any (0), next() makes each batch itself, as worker 0.
+  /// Starts the workers. Without any (0), next() makes each batch itself, as worker 0. Throws std::system_error when the
+  /// machine has no more threads.
   BatchQueue(Work work, int slots, int workers);
   /// Waits for the items in progress and drops the rest.
   ~BatchQueue();
@@ -54,6 +55,7 @@ class BatchQueue {
     std::exception_ptr error;
   };
 
+  BatchQueue(Work work, int slots);  // without a worker
   int slot_of(uint64_t batch) const { return static_cast<int>(batch % slots_.size()); }
   bool can_open() const {
     return !opening_ && !revising_ && opened_ < work_.batches && opened_ < released_ + slots_.size();

@@ -10,6 +10,7 @@
 #include <opencv2/imgproc.hpp>
 #include <unistd.h>
 
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "data/image/jpeg.h"
@@ -121,11 +122,9 @@ std::string description(const SynthOptions& options) {
 
 /// Flushes all that was written to the folder's file system to the disk: quicker than one by one where there are thousands.
 void flush_file_system(const fs::path& folder) {
-  const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool flushed = opened >= 0 && ::syncfs(opened) == 0;
-  const std::error_code reason(errno, std::generic_category());
-  if (opened >= 0) ::close(opened);
-  if (!flushed) throw fs::filesystem_error("syncfs", folder, reason);
+  const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened || ::syncfs(opened.number()) != 0)
+    throw fs::filesystem_error("syncfs", folder, std::error_code(errno, std::generic_category()));
 }
 
 }  // namespace

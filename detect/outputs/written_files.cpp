@@ -57,7 +57,7 @@ WrittenFiles::WrittenFiles(fs::path folder, std::string option, std::string comm
 }
 
 void WrittenFiles::read_list() {
-  std::istringstream lines(read_file(list_));
+  std::istringstream lines(read_file(list_, most_list_bytes));
   const fs::path here = folder_.empty() ? fs::path(".") : folder_;
   size_t count = 0;
   std::string outside;
@@ -138,7 +138,7 @@ void WrittenFiles::remove_the_rest(const std::function<bool(const fs::path& name
   if (gone.empty()) return;
   std::erase_if(written_, [&](const auto& file) { return gone.contains(file.first); });
   // Another object may have added lines for the same folder.
-  std::istringstream lines(read_file(list_));
+  std::istringstream lines(read_file(list_, most_list_bytes));
   std::string text;
   for (std::string line; std::getline(lines, line);) {
     const auto file = parse_written_line(line);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/cache_folder.h"
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
@@ -98,9 +99,9 @@ class Part {
   /// Waits while another process fetches it.
   Part(const fs::path& file, const FetchOptions& options) : path_(file.string() + ".part") {
     for (bool told = false;;) {
-      descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-      if (descriptor_ < 0) fail("cannot be written");
-      if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) {
+      descriptor_ = Descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+      if (!descriptor_) fail("cannot be written");
+      if (::flock(descriptor(), LOCK_EX | LOCK_NB) == 0) {
         if (still_there()) return;
       } else if (errno != EWOULDBLOCK && errno != EINTR) {
         fail("cannot be locked");
@@ -108,27 +109,24 @@ class Part {
         told = true;
         log::info("Another process is fetching {}: waiting for it.", file.filename().string());
       }
-      ::close(descriptor_);
+      descriptor_ = Descriptor();
       if (options.stopped && options.stopped())
         throw Error(ExitCode::interrupted, "the download was stopped", path_.string(), "");
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
   }
-  ~Part() { ::close(descriptor_); }
-  Part(const Part&) = delete;
-  Part& operator=(const Part&) = delete;
 
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.number(); }
   const fs::path& path() const { return path_; }
   uint64_t bytes() const {
     struct stat now {};
-    return ::fstat(descriptor_, &now) == 0 ? static_cast<uint64_t>(now.st_size) : 0;
+    return ::fstat(descriptor(), &now) == 0 ? static_cast<uint64_t>(now.st_size) : 0;
   }
   void clear() {
-    if (::ftruncate(descriptor_, 0) != 0) fail("cannot be written");
+    if (::ftruncate(descriptor(), 0) != 0) fail("cannot be written");
   }
   void become(const fs::path& file) {
-    if (::fsync(descriptor_) != 0) fail("cannot be written");
+    if (::fsync(descriptor()) != 0) fail("cannot be written");
     std::error_code error;
     fs::rename(path_, file, error);
     if (error) throw InputError("this file cannot be written: " + error.message(), file.string());
@@ -140,7 +138,7 @@ class Part {
   bool still_there() const {
     struct stat locked {
     }, named{};
-    return ::fstat(descriptor_, &locked) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+    return ::fstat(descriptor(), &locked) == 0 && ::stat(path_.c_str(), &named) == 0 &&
            locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
   }
   [[noreturn]] void fail(const std::string& what) const {
@@ -151,7 +149,7 @@ class Part {
   }
 
   fs::path path_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
 };
 
 void verify(const Part& part, const Wanted& wanted) {

@@ -9,9 +9,9 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include "core/cache_folder.h"
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
@@ -51,25 +51,15 @@ Entries read(const std::filesystem::path& file) {
   return {};
 }
 
-/// While one lives, no other process merges its entries into a file of this folder. A folder that cannot be locked, or that
-/// a stopped process holds, is not waited for longer: the cache is worth less than the run.
-class MergeTurn {
- public:
-  explicit MergeTurn(const std::filesystem::path& folder)
-      : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    constexpr int tries = 200;  // 2 s
-    for (int i = 0; i < tries && ::flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  ~MergeTurn() {
-    if (folder_ >= 0) ::close(folder_);
-  }
-  MergeTurn(const MergeTurn&) = delete;
-  MergeTurn& operator=(const MergeTurn&) = delete;
-
- private:
-  int folder_;
-};
+/// While what it returns lives, no other process merges its entries into a file of this folder. A folder that cannot be
+/// locked, or that a stopped process holds, is not waited for longer: the cache is worth less than the run.
+Descriptor turn_to_merge(const std::filesystem::path& folder) {
+  Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  constexpr int tries = 200;  // 2 s
+  for (int i = 0; i < tries && ::flock(opened.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return opened;
+}
 
 }  // namespace
 
@@ -103,7 +93,7 @@ void TuneCache::save() {
   changed_ = false;
   try {
     std::filesystem::create_directories(file_.parent_path());
-    const MergeTurn turn(file_.parent_path());
+    const Descriptor turn = turn_to_merge(file_.parent_path());
     Entries all = read(file_);
     for (const auto& [convolution, engine] : entries_) all[convolution] = engine;
     std::string text = std::string(header) + '\n';

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -127,6 +129,37 @@ TEST_F(RunRanks, ASignalWaitsUntilThereAreRanks) {
   std::thread sender = send_when_ready(SIGTERM);
   EXPECT_EQ(run_ranks(2, "/bin/true", {}).code, 4);
   sender.join();
+}
+
+/// How a process that may start none ends: 0 when run_ranks() says so, and leaves signals and descriptors as they were.
+int end_without_a_process() {
+  if (::getuid() == 0) static_cast<void>(!::setresuid(65534, 65534, 65534));  // the limit is not for root
+  rlimit none{};
+  ::getrlimit(RLIMIT_NPROC, &none);
+  none.rlim_cur = 0;
+  ::setrlimit(RLIMIT_NPROC, &none);
+  const int next = ::dup(STDERR_FILENO);
+  ::close(next);
+  try {
+    run_ranks(1, "/bin/true", {});
+    return 1;
+  } catch (const InputError&) {
+  }
+  sigset_t held;
+  ::sigprocmask(SIG_BLOCK, nullptr, &held);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
+    if (sigismember(&held, signal)) return 2;
+  }
+  return ::dup(STDERR_FILENO) == next ? 0 : 3;
+}
+
+// Whoever goes on after that was deaf to Ctrl-C.
+TEST_F(RunRanks, ThatCannotBeStartedLeaveSignalsAndDescriptorsAsTheyWere) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(end_without_a_process());
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 bool stops_at_fork = false;

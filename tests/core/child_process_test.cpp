@@ -1,11 +1,13 @@
 #include "core/child_process.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -97,6 +99,17 @@ TEST_F(ChildProcess, ThatHangsIsNotWaitedFor) {
   EXPECT_EQ(exit_code_of(status), 128 + SIGKILL);
 }
 
+// A host may ignore the ends of its processes; `--restarts` then waited for one that had ended.
+TEST_F(ChildProcess, ThatHasEndedIsNotWaitedForWhereTheKernelKeepsNoExitCode) {
+  using namespace std::chrono_literals;
+  sigset_t none;
+  sigemptyset(&none);
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  EXPECT_EQ(wait_for_process(start_process({"sh", "-c", "exit 3"}, "--jobs", none, output_), 30s),
+            unknown_exit_code);
+  std::signal(SIGCHLD, before);
+}
+
 // Ctrl-C while `--restarts` waits for that answer.
 TEST_F(ChildProcess, IsKilledWithWhatItHasStartedWhenAStopIsRequested) {
   using namespace std::chrono_literals;
@@ -165,6 +178,35 @@ TEST_F(ChildProcess, EndsWithTheProgramThatStartedIt) {
   const bool has_ended = ::poll(&end, 1, 10'000) == 1;
   EXPECT_TRUE(has_ended);
   if (const int child = std::atoi(number); !has_ended && child > 0) ::kill(child, SIGKILL);
+  ::close(ends[0]);
+}
+
+pid_t dies_at_once = 0;
+
+void wait_for_its_death() {
+  while (::getppid() == dies_at_once) ::usleep(1000);
+}
+
+// The kernel sends the signal of the test above only to who has asked for it before.
+TEST_F(ChildProcess, IsNotRunWhereTheProgramThatStartedItHasDiedAlready) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t program = ::fork();
+  if (program == 0) {
+    dies_at_once = ::getpid();
+    ::pthread_atfork(nullptr, nullptr, wait_for_its_death);
+    try {
+      sigset_t none;
+      sigemptyset(&none);
+      start_process({"sh", "-c", fmt::format("echo lives >/proc/self/fd/{}", ends[1])}, "--jobs", none);
+    } catch (const InputError&) {
+    }
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  EXPECT_EQ(::waitpid(program, nullptr, 0), program);
+  char said[32] = {};
+  EXPECT_EQ(::read(ends[0], said, sizeof said - 1), 0) << said;
   ::close(ends[0]);
 }
 

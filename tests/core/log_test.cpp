@@ -53,6 +53,42 @@ TEST(Log, AFileThatHasTakenThePlaceOfALogIsLeftAlone) {
     EXPECT_NE(text.find(word), std::string::npos) << text;
 }
 
+/// While one lives, no file grows beyond the size of this one: the disk is full.
+class FullAt {
+ public:
+  explicit FullAt(const std::filesystem::path& file) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &whole_), 0);
+    const rlimit full{.rlim_cur = std::filesystem::file_size(file), .rlim_max = whole_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  }
+  ~FullAt() {
+    ::setrlimit(RLIMIT_FSIZE, &whole_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FullAt(const FullAt&) = delete;
+  FullAt& operator=(const FullAt&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit whole_{};
+};
+
+TEST(Log, SaysThatItsLastMessagesCannotBeWritten) {
+  const auto file = std::filesystem::path(::testing::TempDir()) / "full_at_end.log";
+  std::filesystem::remove(file);
+  const testing::Logged logged;
+  log_to_file(file);
+  log::info("one");
+  {
+    const FullAt full(file);
+    log::info("two");
+    end_log_file();
+  }
+  EXPECT_NE(logged.text().find("The last messages are not in this log"), std::string::npos) << logged.text();
+  EXPECT_EQ(read_file(file).find("two"), std::string::npos);
+  std::filesystem::remove(file);
+}
+
 TEST(Log, SaysOnceThatItsFileCannotBeWrittenAndWritesTheRestAtItsEnd) {
   const auto file = std::filesystem::path(::testing::TempDir()) / "full.log";
   std::filesystem::remove(file);
@@ -61,15 +97,11 @@ TEST(Log, SaysOnceThatItsFileCannotBeWrittenAndWritesTheRestAtItsEnd) {
       set_log_sink([&said](LogLevel, std::string_view message) { said.emplace_back(message); });
   log_to_file(file);
   log::info("one");
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit whole{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &whole), 0);
-  const rlimit full{.rlim_cur = std::filesystem::file_size(file), .rlim_max = whole.rlim_max};
-  EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
-  log::info("two");
-  log::info("three");
-  ::setrlimit(RLIMIT_FSIZE, &whole);
-  std::signal(SIGXFSZ, handler);
+  {
+    const FullAt full(file);
+    log::info("two");
+    log::info("three");
+  }
   end_log_file();
   set_log_sink(before);
   ASSERT_EQ(said.size(), 4u);

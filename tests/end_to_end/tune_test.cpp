@@ -202,6 +202,16 @@ TEST_F(Tunes, ReplaceTheCurveOfARateAndNoFilesOfOthers) {
   EXPECT_NE(file("mine/rate.png"), "an earlier plot\n");
 }
 
+// As a job runner may start it: the first trial ended, and the search waited for it for ever.
+TEST_F(Tunes, LearnHowTheirTrialsEndWhereTheirParentIgnoresThat) {
+  std::vector<std::string> words =
+      tune({"run.yaml", "--trials", "1", "--epochs", "1", "--keys", "optimizer.rate"});
+  words.insert(words.begin(), {"--ignore-signal=CHLD", program().string()});
+  const ProgramResult result = Program("env", words, run_.folder()).wait();
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.err.find("SIGCHLD"), std::string::npos) << result.err;
+}
+
 TEST_F(Tunes, FindARateWithoutBeginningARun) {
   const ProgramResult result = run(tune({"run.yaml", "--find-rate", "--steps", "60", "--json", "rate.json"}));
   ASSERT_EQ(result.code, 0) << result.err;

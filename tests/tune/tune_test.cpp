@@ -1,6 +1,8 @@
 // What a search makes of its options and its configuration, with a script in brightnet's place.
 #include "brightnet/tune.h"
 
+#include <stop_token>
+
 #include "core/json.h"
 #include "core/threads.h"
 #include "tests/logged.h"
@@ -103,6 +105,31 @@ TEST_F(SearchValues, SaysHowToTrainWithTheBestValuesSoThatAShellReadsIt) {
   EXPECT_NE(logged.text().find("brightnet train '" + (folder / "config.yaml").string() + "'\n"),
             std::string::npos)
       << logged.text();
+}
+
+// A host's later messages were written into it, and the program's last word must be.
+TEST_F(SearchValues, EndsItsLogAlsoWhereItIsStoppedOrFails) {
+  TuneOptions options{
+      .run = {.config = run_.config().string()}, .device = "cpu", .folder = run_.folder() / "log"};
+  const SearchOptions one_trial{
+      .program = run_.folder() / "program", .keys = {"optimizer.rate"}, .trials = 1, .epochs = 1};
+  const auto log_after = [&](const std::string& message) {
+    log::info("{}", message);
+    return read_file(options.folder / "tune.log");
+  };
+  search({}, {.epochs = 1});  // writes the program
+  std::stop_source stopped;
+  stopped.request_stop();
+  options.can_be_stopped = [&] { return stopped.get_token(); };
+  EXPECT_FALSE(search_values(options, one_trial));
+  std::string text = log_after("said after the stop");
+  EXPECT_NE(text.find("Stopped by a signal"), std::string::npos) << text;
+  EXPECT_EQ(text.find("said after"), std::string::npos) << text;
+  options.can_be_stopped = {};
+  options.found = [](const Answer&) { throw InputError("the answer is not taken"); };
+  EXPECT_THROW(search_values(options, one_trial), InputError);
+  text = log_after("said after the failure");
+  EXPECT_TRUE(text.ends_with(" error the answer is not taken.\n")) << text;
 }
 
 TEST_F(SearchValues, DividesTheThreadsAmongTrialsSideBySide) {

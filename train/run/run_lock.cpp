@@ -57,18 +57,17 @@ void remove_temporaries(const fs::path& folder) {
 RunLock::RunLock(const RunFolder& folder) : path_(fs::absolute(lock_of(folder))) {
   for (const auto& place : {folder.last().parent_path(), folder.state().parent_path()}) refuse_link(place);
   const fs::path& path = path_;
-  file_ = open_no_link(path, O_RDWR | O_CREAT);
-  if (file_ < 0) {
+  file_ = Descriptor(open_no_link(path, O_RDWR | O_CREAT));
+  if (!file_) {
     throw InputError(std::string("this run's folder cannot be written: ") + std::strerror(errno),
                      path.string(), "Check that you may write there, or train under another --out.");
   }
   lock_ = identity_of(path);
   folder_ = identity_of(path.parent_path());
-  if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+  if (::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
     const int reason = errno;
-    const std::string who = holder(file_);
+    const std::string who = holder(file_.number());
     if (reason == EWOULDBLOCK) {
-      ::close(file_);
       throw InputError(who + " is training in this folder", folder.path().string(),
                        "Wait for it, or stop it (a signal lets it save), or train under another --out.");
     }
@@ -77,7 +76,8 @@ RunLock::RunLock(const RunFolder& folder) : path_(fs::absolute(lock_of(folder)))
     return;
   }
   const std::string words = this_process();
-  if (::ftruncate(file_, 0) == 0) static_cast<void>(!::pwrite(file_, words.data(), words.size(), 0));
+  if (::ftruncate(file_.number(), 0) == 0)
+    static_cast<void>(!::pwrite(file_.number(), words.data(), words.size(), 0));
   for (const auto& place : {folder.path(), folder.last().parent_path(), folder.state().parent_path()}) {
     remove_temporaries(place);
   }
@@ -102,18 +102,13 @@ bool wait_for_end_of_run(const RunFolder& folder, std::chrono::milliseconds limi
                          const std::stop_token& stop) {
   const auto end = std::chrono::steady_clock::now() + limit;
   for (;;) {
-    const int file = open_no_link(lock_of(folder), O_RDWR);
-    if (file < 0) return true;
-    const bool held = ::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    ::close(file);
+    const Descriptor file(open_no_link(lock_of(folder), O_RDWR));
+    if (!file) return true;
+    const bool held = ::flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (!held) return true;
     if (stop.stop_requested() || std::chrono::steady_clock::now() >= end) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-}
-
-RunLock::~RunLock() {
-  if (file_ >= 0) ::close(file_);
 }
 
 }  // namespace brightnet

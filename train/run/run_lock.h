@@ -6,6 +6,7 @@
 #include <optional>
 #include <stop_token>
 
+#include "core/descriptor.h"
 #include "core/file_identity.h"
 #include "train/run/run_folder.h"
 
@@ -18,7 +19,6 @@ class RunLock {
   /// when its lock, its state/ or its weights/ is a symbolic link. On file systems without locks (some cluster
   /// file systems) it only warns.
   explicit RunLock(const RunFolder& folder);
-  ~RunLock();
   /// Throws InputError when the lock or its folder on disk is not the one that is held: the run's folder was deleted and
   /// made again, perhaps by another run. A folder that is merely gone, with its disk say, may come back.
   void check() const;
@@ -27,7 +27,7 @@ class RunLock {
 
  private:
   std::filesystem::path path_;
-  int file_ = -1;
+  Descriptor file_;
   std::optional<FileIdentity> lock_, folder_;
 };
 

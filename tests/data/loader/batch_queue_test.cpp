@@ -1,10 +1,14 @@
 #include "data/loader/batch_queue.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <system_error>
+#include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "core/clock.h"
 
@@ -200,6 +204,32 @@ TEST(BatchQueue, AddsUpHowLongAllItsBatchesWereWaitedFor) {
   for (int i = 0; i < 3; ++i) queue.next();
   EXPECT_GE(queue.waited_seconds(), waited);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose tables need addresses
+
+/// The process has an address space for the stacks of a few threads that have ended, and for no more.
+[[noreturn]] void start_too_many_workers() {
+  std::thread([] {}).join();
+  rlimit limit{};
+  ::getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = 1;
+  ::setrlimit(RLIMIT_AS, &limit);
+  BatchQueue::Work work;
+  work.batches = 0;
+  try {
+    const BatchQueue queue(work, 1, 200);
+  } catch (const std::system_error& e) {
+    std::_Exit(e.code() == std::errc::resource_unavailable_try_again ? 7 : 1);
+  }
+  std::_Exit(0);
+}
+
+// It ended the process, a notebook say, by std::terminate().
+TEST(BatchQueue, EndsTheWorkersThatItHasWhereOneCannotBeStarted) {
+  EXPECT_EXIT(start_too_many_workers(), ::testing::ExitedWithCode(7), "");
+}
+
+#endif
 
 }  // namespace
 }  // namespace brightnet

@@ -136,5 +136,17 @@ TEST_F(WrittenFilesOf, AFolderMayHaveLineBreaksAndBackslashesInTheirNames) {
   }
 }
 
+// Two lines for each of a million files.
+TEST_F(WrittenFilesOf, AFolderMayBeMoreThanFitIntoATextOf64MiB) {
+  const std::string many = std::string(most_text_bytes, 'x') + '\n';
+  list({"old.png", "sub/old.png"});
+  append_to_file(list_, many);
+  WrittenFiles files(folder_, "--plots", "eval");
+  EXPECT_NO_THROW(files.place("old.png"));
+  append_to_file(list_, many);  // by another object
+  files.remove_the_rest([](const fs::path& name) { return name.has_parent_path(); });
+  EXPECT_FALSE(fs::exists(folder_ / "sub/old.png"));
+}
+
 }  // namespace
 }  // namespace brightnet
