@@ -7,7 +7,8 @@
 namespace brightnet::cli {
 
 struct RanksEnd {
-  int code = 0;        ///< exit code of the ranks; 128 plus the signal's number when a signal ended them
+  /// Exit code of the ranks; 128 plus the signal's number when a signal ended them, the user's own where that was passed on.
+  int code = 0;
   bool asked = false;  ///< whether they were asked to stop
 };
 
