@@ -94,6 +94,7 @@ constexpr ForeignWord words[] = {
     {"-dont_show", "", "nothing: there is a window only with --show"},
     {"-map", "", "nothing: AP is computed during training"},
     {"-clear", "", "nothing: training begins anew unless --resume is given"},
+    {"--ranks", "tune", "nothing: a trial is one process; --jobs J runs several trials side by side"},
     {"-gpus", "", "--ranks N, with CUDA_VISIBLE_DEVICES=0,1"},
     {"-ext_output", "", "--json"},
     {"-out", "", "--darknet-json"},

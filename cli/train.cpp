@@ -7,11 +7,12 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/rank_launch.h"
+#include "cli/restarts.h"
 #include "cli/stop_signals.h"
 #include "cli/supervised_run.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "core/printable.h"
 
 namespace brightnet::cli {
 namespace {
@@ -61,9 +62,8 @@ int train_on_rank(const TrainArguments& arguments, const TrainingOptions& option
   const TrainingResult run = brightnet::train(
       options, ranks, {.can_be_stopped = can_be_stopped, .observer = progress ? &*progress : nullptr});
   if (run.outcome != TrainingOutcome::stopped) return static_cast<int>(ExitCode::done);
-  log::info(
-      "Stopped by a signal after {} steps; everything is saved. Resume with: brightnet train --resume {}",
-      run.iterations, shell_path(run.folder));
+  log::info("Stopped by a signal after {} steps; everything is saved. Resume with: {}", run.iterations,
+            resume_command(run.folder, launched_ranks()));
   return static_cast<int>(ExitCode::interrupted);
 }
 

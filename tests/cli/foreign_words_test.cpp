@@ -42,6 +42,8 @@ TEST(ForeignWords, AreNotAnsweredByAnOptionThatTheCommandLacks) {
   EXPECT_EQ(answer("--fraction", "eval"), "--set data.fraction=F");
   EXPECT_EQ(answer("--weights", "bench").substr(0, 25), "bench WEIGHTS --inference");
   EXPECT_EQ(answer("--dynamic", "export"), "--batch dynamic");
+  EXPECT_NE(answer("--ranks", "tune").find("--jobs"), std::string_view::npos);
+  EXPECT_EQ(answer("--ranks", "detect"), "");
   EXPECT_EQ(answer("-gpus", "train").find("cuda:0,1"), std::string_view::npos) << "which is refused";
 }
 

@@ -62,6 +62,16 @@ TEST_F(RunRanks, CallsMpirunWithTheProgramAndItsWordsUnchanged) {
   EXPECT_EQ(words.substr(words.size() - last.size()), last);
 }
 
+TEST_F(RunRanks, KnowHowManyWereStarted) {
+  environment_.set("BRIGHTNET_LAUNCHED_RANKS", std::nullopt);
+  EXPECT_EQ(launched_ranks(), 0);
+  be_mpirun("[ $BRIGHTNET_LAUNCHED_RANKS = 3 ]");
+  EXPECT_EQ(run_ranks(3, "/bin/true", {}).code, 0);
+  EXPECT_EQ(run_ranks(1, "/bin/sh", {"-c", "[ $BRIGHTNET_LAUNCHED_RANKS = 1 ]"}).code, 0);
+  environment_.set("BRIGHTNET_LAUNCHED_RANKS", "8");
+  EXPECT_EQ(launched_ranks(), 8);
+}
+
 TEST_F(RunRanks, AllowsRootAsContainersHaveIt) {
   environment_.set("OMPI_ALLOW_RUN_AS_ROOT", std::nullopt);
   environment_.set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", std::nullopt);
@@ -169,7 +179,7 @@ TEST_F(RunRanks, ASignalDuringTheStartIsNotLost) {
   const RanksEnd end = run_ranks(1, "/bin/sh", {"-c", "sleep 1; exit 7"});
   stops_at_fork = false;
   EXPECT_TRUE(end.asked);
-  EXPECT_EQ(end.code, 128 + SIGUSR1);
+  EXPECT_EQ(end.code, 128 + SIGTERM) << "of this signal, not of that by which it is passed on";
 }
 
 // With --restarts there is a next start, and a wait before it: `nohup` holds for these, too.
@@ -205,8 +215,26 @@ TEST_F(RunRanks, ASecondSignalEndsThem) {
     while (!fs::exists(folder_ / "asked")) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     ::kill(::getpid(), SIGINT);
   });
-  EXPECT_EQ(run_ranks(2, "/bin/true", {}).code, 9);
+  EXPECT_EQ(run_ranks(2, "/bin/true", {}).code, 128 + SIGINT) << "as a single process ends";
   sender.join();
+}
+
+// Before MPI is there, and in `eval` at any time, the request that is passed on ends the ranks.
+TEST_F(RunRanks, ThatARequestHasEndedHaveTheCodeOfTheUsersSignal) {
+  const auto code = [&](int number, const std::string& ends_with) {
+    fs::remove(folder_ / "ready");
+    be_mpirun("trap 'exit " + ends_with + "' USR1; touch " + (folder_ / "ready").string() +
+              "; while :; do sleep 0.01; done");
+    std::thread sender = send_when_ready(number);
+    const RanksEnd end = run_ranks(2, "/bin/true", {});
+    sender.join();
+    EXPECT_TRUE(end.asked);
+    return end.code;
+  };
+  const std::string by_request = std::to_string(128 + SIGUSR1);
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) EXPECT_EQ(code(number, by_request), 128 + number);
+  EXPECT_EQ(code(SIGTERM, "1"), 1) << "an error of its own";
+  EXPECT_EQ(code(SIGTERM, "137"), 137) << "no more memory";
 }
 
 }  // namespace

@@ -121,10 +121,17 @@ TEST(Restarts, EndInOrderWhenTheUserStopsThemBetweenTwoStarts) {
       EXPECT_EQ(starts, 1) << waits;
       const std::string said = logged.text();
       EXPECT_NE(said.find("Stopped by a signal before the restart."), std::string::npos) << said;
-      EXPECT_EQ(said.find("brightnet train --resume 'my runs/a'") != std::string::npos, !folder.empty())
+      EXPECT_EQ(said.find("brightnet train --resume 'my runs/a' --ranks 2\n") != std::string::npos,
+                !folder.empty())
           << said;
     }
   }
+}
+
+TEST(Restarts, OfOneProcessNameNoRanks) {
+  EXPECT_EQ(resume_command("runs/a", 1), "brightnet train --resume runs/a");
+  EXPECT_EQ(resume_command("runs/a", 0), "brightnet train --resume runs/a") << "a launcher's";
+  EXPECT_EQ(resume_command("runs/a", 8), "brightnet train --resume runs/a --ranks 8");
 }
 
 TEST(Restarts, NeverWaitLongerThanFiveMinutes) {

@@ -219,7 +219,7 @@ TEST_F(FailingRanks, SignalsReachAllOfThemAndTheRunGoesOn) {
     program.signal(number);
     const ProgramResult stopped = program.wait();
     ASSERT_EQ(stopped.code, 4) << stopped.err;
-    EXPECT_NE(stopped.err.find("Resume with: brightnet train --resume out"), std::string::npos)
+    EXPECT_NE(stopped.err.find("Resume with: brightnet train --resume out --ranks 2\n"), std::string::npos)
         << stopped.err;
     parts = {testing::program().string(), "train", "--resume", "out", "--ranks", "2"};
   }

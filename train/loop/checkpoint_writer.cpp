@@ -57,16 +57,18 @@ RunState CheckpointWriter::load() const {
 void CheckpointWriter::save(const Progress& progress, bool last) {
   setup_.files.retry();
   // A finished run is not written again: its weights come before the state that says so. Weights without any state are those
-  // of a run whose state was lost, which is not resumed: those of the first save come after it.
+  // of a run whose state was lost, which is not resumed: those of the first save come after it, or not at all, but at the
+  // end, where they are worth more than what could be begun again.
   const bool first = !setup_.folder.saved();
   if (!first) save_last(progress);
   const auto write_state = [this, progress] {
     // A run that resumes from this state continues the table behind these rows.
     flush_file(setup_.folder.metrics());
-    save_state(setup_.folder.state(),
-               {progress, describe_layout(layout_), compute_threads(), validation_.best(), train_data_,
-                val_data_, setup_.model.quantization},
-               step_.state_arrays(), setup_.backend);
+    save_state(
+        setup_.folder.state(),
+        {progress, describe_layout(layout_), compute_threads(), validation_.best(), train_data_, val_data_,
+         setup_.model.quantization, setup_.communicator.size(), setup_.config.train.micro_batch},
+        step_.state_arrays(), setup_.backend);
     kept_.remove_others(progress.kept);
     std::error_code ignored;
     if (progress.averaged_score < 0) std::filesystem::remove(setup_.folder.averaged(), ignored);
@@ -76,7 +78,7 @@ void CheckpointWriter::save(const Progress& progress, bool last) {
   } else {
     setup_.files.write_newest(setup_.folder.state(), step_.state_bytes(), write_state);
   }
-  if (first) save_last(progress);
+  if (first && (setup_.folder.saved() || last)) save_last(progress);
 }
 
 void CheckpointWriter::save_last(const Progress& progress) {

@@ -44,7 +44,7 @@ void Trainer::resume() {
   plan_.resume(progress_);
   if (progress_.input_stage < 0) progress_.input_stage = plan_.input_stage(progress_);
   step_.assign_statically(plan_.assigns_statically(progress_, progress_.iteration - 1));
-  rate_ = plan_.rate(std::max<int64_t>(0, progress_.iteration - 1));
+  if (progress_.rate < 0) progress_.rate = plan_.rate(std::max<int64_t>(0, progress_.iteration - 1));
   // Averaged at the end of a run that was shorter.
   if (!over()) progress_.averaged = false;
   resumed_ = true;
@@ -148,8 +148,8 @@ Loader::Setup Trainer::loader_setup() const {
 void Trainer::step() {
   const EpochSums before = time_counters();
   OptimizerStep& optimizer = step_.optimizer();
-  rate_ = plan_.rate(progress_.iteration);
-  optimizer.set_rate(rate_, plan_.pretrained_share(progress_));
+  progress_.rate = plan_.rate(progress_.iteration);
+  optimizer.set_rate(progress_.rate, plan_.pretrained_share(progress_));
   choose_assignment();
   for (int part = 0; part < step_.micro_batches(); ++part) step_.pass(next_batch(part), part);
   step_.update();
@@ -434,7 +434,7 @@ TrainingStatus Trainer::status() const {
   run.losses = ranks_.losses();
   run.evaluation_size = plan_.growing().evaluation_size(progress_);
   run.seconds_left = plan_.seconds_left(progress_);
-  run.rate = rate_;
+  run.rate = progress_.rate;
   if (step_.optimizer().scales_loss()) run.loss_scale = progress_.state.loss_scale;
   return run;
 }

@@ -104,8 +104,6 @@ class Trainer {
 
   /// The progress without the epoch's sums, which the ranks have together; its losses are this rank's alone.
   Progress progress_;
-  /// The rate of the last step, which a plan that was made after it no longer tells.
-  float rate_ = 0;
   bool static_assignment_ = false, resumed_ = false;
 };
 

@@ -74,6 +74,7 @@ nlohmann::json to_json(const Progress& p) {
   return {{"epoch", p.epoch},
           {"step", p.step},
           {"iteration", p.iteration},
+          {"rate", p.rate},
           {"best_score", p.best_score},
           {"best_epoch", p.best_epoch},
           {"evaluations_since_best", p.evaluations_since_best},
@@ -112,6 +113,7 @@ Progress progress_from(const nlohmann::json& json) {
   p.epoch = whole_number<uint32_t>(json.at("epoch"));  // none is negative
   p.step = whole_number<uint32_t>(json.at("step"));
   p.iteration = whole_number<int64_t>(json.at("iteration"));
+  p.rate = json.value("rate", -1.0f);
   p.best_score = json.at("best_score").get<double>();
   p.best_epoch = whole_number<int>(json.at("best_epoch"));
   p.evaluations_since_best = whole_number<int>(json.at("evaluations_since_best"));
@@ -169,6 +171,10 @@ RunState read_metadata(const SafetensorsReader& reader) {
   state.progress = progress_from(nlohmann::json::parse(reader.metadata("progress")));
   state.layout = reader.metadata("layout");
   state.threads = std::stoi(reader.metadata("threads"));
+  if (reader.metadata().contains("ranks")) {  // earlier versions wrote neither
+    state.ranks = std::stoi(reader.metadata("ranks"));
+    state.micro_batch = std::stoi(reader.metadata("micro_batch"));
+  }
   if (reader.metadata().contains("best")) state.best = metrics_from(Json::parse(reader.metadata("best")));
   if (reader.metadata().contains("data")) {
     const auto data = nlohmann::json::parse(reader.metadata("data"));
@@ -187,7 +193,7 @@ RunState checked_metadata(const SafetensorsReader& reader) {
   try {
     return read_metadata(reader);
   } catch (const std::logic_error&) {
-    throw InputError("its metadata 'threads' is no number", file);
+    throw InputError("its metadata 'threads', 'ranks' or 'micro_batch' is no number", file);
   } catch (const nlohmann::json::exception&) {
     throw InputError(
         "its metadata 'progress', 'best', 'data' or 'quantization' is not what brightnet writes there", file);
@@ -234,6 +240,10 @@ void save_state(const std::filesystem::path& file, const RunState& state,
   }
   if (state.train && state.val) {
     metadata["data"] = nlohmann::json{{"train", to_json(*state.train)}, {"val", to_json(*state.val)}}.dump();
+  }
+  if (state.ranks > 0) {
+    metadata["ranks"] = std::to_string(state.ranks);
+    metadata["micro_batch"] = std::to_string(state.micro_batch);
   }
   if (!state.quantization.empty()) metadata["quantization"] = nlohmann::json(state.quantization).dump();
   metadata[checksum_key] = checksum(metadata, hashes);

@@ -29,6 +29,8 @@ struct RunState {
   /// Fingerprints of the data; none in states of earlier versions.
   std::optional<SplitFingerprint> train, val;
   Quantization quantization = {};  ///< quantization of the model, which a run with train.quantize trains by
+  /// Number of ranks, and images of one pass of each; 0 in states of earlier versions.
+  int ranks = 0, micro_batch = 0;
 };
 
 /// Writes state and arrays atomically, with a checksum (core/hash.h) over all of it.

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/host_memory.h"
 #include "core/log.h"
+#include "train/run/run_folder.h"
 
 namespace brightnet {
 namespace {
@@ -26,6 +27,19 @@ std::string names(const std::set<fs::path>& files) {
   std::string text;
   for (const fs::path& file : files) text += (text.empty() ? "" : ", ") + file.string();
   return text;
+}
+
+/// What can be done with a run whose last files are missing.
+std::string what_is_left(const RunFolder& run) {
+  const std::string before = "Free some space or restore the folder first; ";
+  if (run.saved()) {
+    return before +
+           "what was written before is whole, and `brightnet train --resume` continues from the last state that was "
+           "written.";
+  }
+  if (run.lost_state())
+    return before + "no state of the run was ever written to resume from: " + run.new_run() + '.';
+  return before + "no state of the run was ever written: `brightnet train --resume` begins it again.";
 }
 
 }  // namespace
@@ -107,7 +121,7 @@ void OutputFiles::report_end() {
   failed_.clear();
 }
 
-void OutputFiles::check() const {
+void OutputFiles::check(const RunFolder& run) const {
   if (due_.empty()) return;
   std::set<fs::path> missing;
   for (const auto& [file, due] : due_) missing.insert(file);
@@ -115,9 +129,7 @@ void OutputFiles::check() const {
   throw InputError(
       fmt::format("the run has ended, and these files could not be written: {}. The first error was: {}",
                   names(missing), first.second.reason),
-      "",
-      "What was written before is whole, and `brightnet train --resume` continues from the last state that was "
-      "written; free some space or restore the folder first.");
+      "", what_is_left(run));
 }
 
 std::optional<uint64_t> free_bytes(const fs::path& file) {

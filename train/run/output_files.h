@@ -15,6 +15,8 @@
 
 namespace brightnet {
 
+class RunFolder;
+
 class OutputFiles {
  public:
   /// Called before each attempt. What it throws is thrown on, and nothing of the file has been touched.
@@ -39,8 +41,9 @@ class OutputFiles {
   void forget(const std::filesystem::path& file);
 
   bool all_written() const { return due_.empty(); }
-  /// Throws InputError, which names them, when files could not be written at the last attempt.
-  void check() const;
+  /// Throws InputError when files could not be written at the last attempt: it names them, and says what can be done with
+  /// the run.
+  void check(const RunFolder& run) const;
 
  private:
   struct Due {

@@ -81,6 +81,9 @@ struct Progress {
   int64_t step = 0;
   /// Optimizer steps done in the run, skipped ones included.
   int64_t iteration = 0;
+  /// The learning rate of the last of them, which a plan or a length of later does not tell; −1: not known, in the state of
+  /// an earlier version.
+  float rate = 0;
   /// Best score of an evaluation so far; −1: none.
   double best_score = -1;
   /// The best epoch, from 1; 0: none.

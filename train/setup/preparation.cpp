@@ -98,16 +98,8 @@ void settle_micro_batch(RunConfig& config, const Model& model, Backend& backend,
              : fmt::format("images at once: the largest part of {} that fits into memory", batch)});
     return;
   }
-  if (resuming && batch % micro_batch != 0) {
-    // The run is resumed with more ranks; each has fewer images.
-    const int before = micro_batch;
+  if (resuming) {  // with more ranks, perhaps, of which each has fewer images
     while (batch % micro_batch != 0) micro_batch = micro_batch - 1;
-    if (ranks.leads()) {
-      log::warn(
-          "With {} ranks, {} images go through the network at once instead of {}: batch-norm computes its statistics from "
-          "fewer.",
-          ranks.size(), micro_batch.value(), before);
-    }
   }
   check_memory(config, model, backend, ranks.local_size());
 }
@@ -345,6 +337,7 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
 }
 
 void fit_into_memory(Preparation& run, const Communicator& ranks) {
+  if (run.old) keep_statistics(run, ranks);
   settle_micro_batch(run.config, run.model, *run.backend, ranks, run.continues, run.choices);
   refuse_batch_norm_of_one_value(run.config, run.model, ranks.size());
 }
@@ -368,9 +361,11 @@ void compare_ranks(Communicator& ranks, Preparation& run) {
   config.train.teacher_cfg.clear();
   config.loader = {};
   config.loader.shuffle_buffer = run.config.loader.shuffle_buffer;  // the order of the samples
-  require_same(ranks, "configuration", print_config(config));
+  // Other data come before what was chosen by them, such as anchors, and what they were read by before them.
+  require_same(ranks, "configuration", print_config(config.data));
   require_same(ranks, "training split", describe(fingerprint(run.training)));
   require_same(ranks, "validation split", describe(fingerprint(run.validation)));
+  require_same(ranks, "configuration", print_config(config));
   require_same(ranks, "set of initial weights",
                {reinterpret_cast<const char*>(run.initial.data()), run.initial.size() * sizeof(float)});
 }

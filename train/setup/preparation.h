@@ -16,6 +16,7 @@
 #include "train/setup/automatic_anchors.h"
 #include "train/setup/automatic_facts.h"
 #include "train/setup/resume.h"
+#include "train/setup/resumed_ranks.h"
 
 namespace brightnet {
 
@@ -29,7 +30,8 @@ RankDevice common_device(const Ranks& ranks, const std::string& device);
 /// The parts of a run. Every rank reads all of them.
 struct Preparation {
   std::optional<OpenRun> old;
-  bool continues = false;  ///< the run was there before, also if it begins again
+  RanksBefore before = {};  ///< of `old`, once it fits into memory
+  bool continues = false;   ///< the run was there before, also if it begins again
   RunConfig config;
   std::unique_ptr<Backend> backend;
   Dataset training, validation;
@@ -54,7 +56,8 @@ EngineChoice engine_choice(const TrainOptions& train);
 Preparation prepare(const RunRequest& request, const RankDevice& device, const Communicator& ranks);
 
 /// Chooses the micro-batch, after prepare(), by the memory that is free now, or checks the one that was
-/// given: when everything else has taken its memory of the device. Throws DeviceError.
+/// given: when everything else has taken its memory of the device. With train.sync_bn a run that is resumed by another
+/// number of ranks keeps the number of images that batch-norm computes its statistics from. Throws DeviceError.
 void fit_into_memory(Preparation& run, const Communicator& ranks);
 
 /// Throws a SharedError unless all ranks read the same configuration, data and weights. Sets the micro-batch

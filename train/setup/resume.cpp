@@ -75,6 +75,13 @@ void refuse_options_of_new_runs(const RunRequest& request) {
                    "Leave out --out; a copy of the folder (cp -r) can be resumed on its own as well.");
 }
 
+bool has_steps_left(const TrainOptions& train, Progress progress, int64_t images) {
+  if (train.minutes == 0) progress.plans.clear();
+  RunLength length(train, images);
+  length.resume(train, progress);
+  return !length.run_trained(progress);
+}
+
 /// Keys that a run resolves itself or stores elsewhere. `asked` is the value in the named configuration.
 bool is_its_own(const std::string& key, const std::string& asked) {
   if (asked == "auto" || (key == "train.sizes" && asked == "[]")) return true;
@@ -272,6 +279,10 @@ OpenRun open_old_run(const RunRequest& request) {
   OpenRun run{.config = load_run_config(folder.config(), overrides),
               .folder = std::move(folder),
               .asked = std::move(asked)};
+  Overrides over_any_micro_batch = overrides;
+  over_any_micro_batch.assignments.insert(over_any_micro_batch.assignments.begin(), "train.micro_batch=auto");
+  run.sets_micro_batch =
+      load_run_config(run.folder.config(), over_any_micro_batch).train.micro_batch.has_value();
   for (const auto& [key, old_value, new_value] : compare(before, run.config)) {
     run.changed = true;
     run.new_length |= sets_length(key);
@@ -306,7 +317,7 @@ bool fit_warmup(const RunRequest& request, int64_t images, RunConfig& config, bo
   ScheduleOptions& schedule = config.schedule;
   const int64_t set = schedule.in_steps(schedule.warmup, length.steps_per_epoch());
   const int64_t steps = warmup_of_new_length(config, before, progress, images);
-  if (steps == set) return true;
+  if (steps == set) return has_steps_left(train, progress, images);
   schedule.warmup =
       static_cast<float>(steps) / static_cast<float>(schedule.in_steps(1, length.steps_per_epoch()));
   if (says)

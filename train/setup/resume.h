@@ -16,6 +16,8 @@ struct OpenRun {
   bool changed = false;
   /// Whether they give the run another length (train.epochs, iterations or minutes).
   bool new_length = false;
+  /// Whether they set train.micro_batch, which otherwise may follow the number of ranks.
+  bool sets_micro_batch = false;
   RunFolder folder;
   std::optional<RunConfig> asked;  ///< the configuration named on the command line, if any
 };
@@ -36,7 +38,7 @@ void write_start(const RunFolder& folder, const TrainOptions& train);
 
 /// Fits the warm-up of a run that goes on to its length, where that is another than the run in the folder had: the run keeps
 /// it, in its config.yaml. `config` has all of its values; `images`: of the training split. Returns whether the length is
-/// another.
+/// another that leaves steps to do.
 bool fit_warmup(const RunRequest& request, int64_t images, RunConfig& config, bool says);
 
 /// The differences between the named configuration and the run's own, key by key, and whether their models

@@ -47,7 +47,8 @@ void announce(const Preparation& run, const Trainer& trainer, const Communicator
   if (!run.choices.empty())
     log::info("Chosen for this run (to decide yourself, set them in the YAML or with --set):");
   for (const std::string& line : describe(run.choices)) log::info("{}", line);
-  if (run.old && run.old->new_length && !trainer.over()) log::info("{}", trainer.describe_rest());
+  if (run.old && run.old->new_length && !trainer.over() && !trainer.length_trained())
+    log::info("{}", trainer.describe_rest());
 }
 
 /// Whether a file was written: a run goes on when the disk is full.
@@ -206,6 +207,7 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
     return ended(std::nullopt);
   }
   if (run.old) write_description(folder, run, ranks);
+  remark_on_ranks(run, ranks);
   place.say_number();
   log::info("{} in {}", run.old ? "Resuming" : "Training", folder.path().string());
 
@@ -221,7 +223,7 @@ TrainedRun run_training(const RunRequest& request, const RankDevice& device, Com
   }
   prepare_together(ranks, [&] {
     files.insist();
-    files.check();
+    files.check(folder);
   });
   return ended(end);
 }

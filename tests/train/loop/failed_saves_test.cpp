@@ -3,6 +3,7 @@
 #include "formats/weights.h"
 #include "tests/logged.h"
 #include "tests/train/small_training.h"
+#include "train/setup/resume.h"
 
 namespace brightnet::testing {
 namespace {
@@ -103,7 +104,7 @@ TEST(FailedSaves, DoNotEndARunAndLeaveNoTraceOnceTheyWorkAgain) {
     ASSERT_EQ(end, TrainingEnd::finished);
     EXPECT_EQ(count(words, "Training goes on"), 1u) << words;
     EXPECT_EQ(count(words, "written again"), 1u) << words;
-    disturbed.training.files.check();
+    disturbed.training.files.check(disturbed.training.folder);
     const RunFolder& folder = disturbed.training.folder;
     for (const auto& file : {"weights/best.safetensors", "weights/last.safetensors"})
       EXPECT_EQ(read_file(folder.file(file)), read_file(whole.folder.file(file))) << file;
@@ -149,7 +150,7 @@ TEST(FailedSaves, EndTheRunWithTheNamesOfTheFilesWhenTheyLastToTheEnd) {
   Trainer trainer = disturbed.training.make();
   EXPECT_EQ(trainer.run(), TrainingEnd::finished);
   try {
-    disturbed.training.files.check();
+    disturbed.training.files.check(disturbed.training.folder);
     FAIL() << "nothing was missing";
   } catch (const InputError& e) {
     EXPECT_NE(std::string(e.what()).find("state.safetensors"), std::string::npos) << e.what();
@@ -173,7 +174,7 @@ TEST(FailedSaves, AtTheEndAreTriedAgainUntilTheyWork) {
     const Logged logged;
     EXPECT_EQ(trainer.run(), TrainingEnd::finished);
     EXPECT_NE(logged.text().find("Trying again in 0.4 s"), std::string::npos) << logged.text();
-    disturbed.training.files.check();
+    disturbed.training.files.check(disturbed.training.folder);
     for (const char* file :
          {"weights/best.safetensors", "weights/last.safetensors", "state/state.safetensors"})
       EXPECT_EQ(tensors_of(disturbed.training.folder.file(file)), tensors_of(whole.folder.file(file)))
@@ -205,6 +206,39 @@ TEST(FailedSaves, TheFirstSaveBeginsWithTheState) {
   EXPECT_TRUE(fs::exists(training.folder.last()));
 }
 
+// Nothing was lost that could be put back: the disk had space for the weights, and not for the state.
+TEST(FailedSaves, ARunThatNeverHadAStateBeginsAgain) {
+  SmallRun run;
+  struct Killed {};
+  const fs::path path = run.folder() / "out";
+  {
+    Disturbed disturbed(run.load({"train.epochs=3"}), path, "state", 0, 1000);
+    const auto before = disturbed.seen.before_loss;
+    disturbed.seen.before_loss = [&disturbed, before] {
+      before();
+      if (disturbed.seen.losses.size() == losses_per_epoch + losses_per_step) throw Killed();
+    };
+    Trainer trainer = disturbed.training.make();
+    EXPECT_THROW(trainer.run(), Killed);
+    EXPECT_TRUE(fs::exists(disturbed.training.folder.best())) << "after the first epoch";
+    EXPECT_FALSE(disturbed.training.folder.lost_state());
+    disturbed.outage.end();
+  }
+  RunRequest request;
+  request.resuming = true;
+  request.resume = path.string();
+  EXPECT_TRUE(with_run_found(request).begin_again);
+}
+
+// They are worth more than what could be begun again.
+TEST(FailedSaves, AtTheEndLastWeightsAreWrittenWithoutAState) {
+  SmallRun run;
+  Disturbed disturbed(run.load(), run.folder() / "out", "state", 0, 1000);
+  Trainer trainer = disturbed.training.make();
+  EXPECT_EQ(trainer.run(), TrainingEnd::finished);
+  EXPECT_TRUE(fs::exists(disturbed.training.folder.last()));
+}
+
 TEST(FailedSaves, LastWeightsThatAreMissingBesideTheStateAreWrittenAgain) {
   SmallRun run;
   SmallTraining training(run.load(), run.folder() / "out");
@@ -227,7 +261,7 @@ TEST(FailedSaves, OfTablesAndPicturesDoNotEndARunEither) {
   EXPECT_TRUE(fs::exists(training.folder.best()));
   EXPECT_TRUE(fs::exists(training.folder.state()));
   try {
-    training.files.check();
+    training.files.check(training.folder);
     FAIL() << "nothing was missing";
   } catch (const InputError& e) {
     for (const char* name : {"metrics.csv", "val_pred0.jpg"})

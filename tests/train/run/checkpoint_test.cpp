@@ -38,6 +38,7 @@ void expect_equal(const Progress& actual, const Progress& expected) {
   EXPECT_EQ(actual.epoch, expected.epoch);
   EXPECT_EQ(actual.step, expected.step);
   EXPECT_EQ(actual.iteration, expected.iteration);
+  EXPECT_EQ(actual.rate, expected.rate);
   EXPECT_EQ(actual.best_score, expected.best_score);
   EXPECT_EQ(actual.best_epoch, expected.best_epoch);
   EXPECT_EQ(actual.evaluations_since_best, expected.evaluations_since_best);
@@ -82,6 +83,7 @@ TEST(State, ComesBackToTheLastBit) {
       .epoch = 3,
       .step = 7,
       .iteration = 1234567890123,
+      .rate = 0.1f,
       .best_score = 0.1 + 0.2,
       .best_epoch = 2,
       .evaluations_since_best = 4,
@@ -119,14 +121,16 @@ TEST(State, ComesBackToTheLastBit) {
   one.best.recall = 0.3;
   const SplitFingerprint train{24, 60, ~0ull}, val{3, 4, 5};
   const fs::path file = temporary("state.safetensors");
-  save_state(file, {progress, "layout", 2, best, train, val}, {{"a", a.data(), 3}, {"b", b.data(), 1}},
-             *backend);
+  save_state(file, {progress, "layout", 2, best, train, val, {}, 4, 8},
+             {{"a", a.data(), 3}, {"b", b.data(), 1}}, *backend);
   std::vector<float> c(3), d(1);
   const RunState state = load_state(file, {{"b", d.data(), 1}, {"a", c.data(), 3}}, "layout", *backend);
   EXPECT_EQ(c, a);
   EXPECT_EQ(d, b);
   EXPECT_EQ(state.layout, "layout");
   EXPECT_EQ(state.threads, 2);
+  EXPECT_EQ(state.ranks, 4);
+  EXPECT_EQ(state.micro_batch, 8);
   expect_equal(state.progress, progress);
   EXPECT_EQ(state.train, train);
   EXPECT_EQ(state.val, val);

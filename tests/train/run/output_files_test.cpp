@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "tests/logged.h"
+#include "train/run/run_folder.h"
 
 namespace brightnet {
 namespace {
@@ -39,6 +40,7 @@ class OutputFilesOf : public ::testing::Test {
   }
 
   fs::path folder_ = fs::path(::testing::TempDir()) / "output_files";
+  RunFolder run_ = RunFolder::at(folder_);
   OutputFiles files_;
 };
 
@@ -65,7 +67,7 @@ TEST_F(OutputFilesOf, SayOnceThatTheyCannotBeWrittenAndOnceThatTheyAre) {
   EXPECT_EQ(read_file(folder_ / "a"), "3") << "the newest";
   EXPECT_EQ(read_file(folder_ / "b"), "1");
   EXPECT_TRUE(files_.all_written());
-  files_.check();
+  files_.check(run_);
   EXPECT_EQ(words_of([&] { files_.retry(); }), "");
   take_away();
   EXPECT_NE(words_of([&] { write("a", "4"); }), "") << "the next outage is said again";
@@ -90,7 +92,7 @@ TEST_F(OutputFilesOf, AreNamedWhenTheyAreMissingAtTheEnd) {
     files_.write_newest(folder_ / "state", 0, [&] { write_atomically(folder_ / "state", "1"); });
   });
   try {
-    files_.check();
+    files_.check(run_);
     FAIL() << "no error";
   } catch (const InputError& e) {
     const std::string said = e.what();
@@ -98,6 +100,31 @@ TEST_F(OutputFilesOf, AreNamedWhenTheyAreMissingAtTheEnd) {
     EXPECT_NE(said.find((folder_ / "state").string()), std::string::npos) << said;
     EXPECT_NE(said.find("Not a directory"), std::string::npos) << said;
   }
+}
+
+// Weights without a state are not resumed, and a run that has neither begins again.
+TEST_F(OutputFilesOf, SayWhatIsLeftOfTheRun) {
+  words_of([&] {
+    files_.write(run_.file("report.html"), 1, [&] { throw InputError("no space left", "report.html"); });
+  });
+  const auto advice = [&] {
+    try {
+      files_.check(run_);
+    } catch (const InputError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(advice().find("`brightnet train --resume` begins it again"), std::string::npos) << advice();
+  fs::create_directories(run_.last().parent_path());
+  write_atomically(run_.last(), "weights");
+  EXPECT_NE(advice().find("start a new run with --weights " + run_.last().string()), std::string::npos)
+      << advice();
+  EXPECT_EQ(advice().find("--resume"), std::string::npos) << advice();
+  fs::create_directories(run_.state().parent_path());
+  write_atomically(run_.state(), "state");
+  EXPECT_NE(advice().find("`brightnet train --resume` continues from the last state"), std::string::npos)
+      << advice();
 }
 
 TEST_F(OutputFilesOf, AreNotKeptWhenANewerOneWillCome) {
@@ -133,14 +160,14 @@ TEST_F(OutputFilesOf, AreTriedAgainAtTheEndUntilAFailureOfAMomentIsOver) {
       << said;
   EXPECT_EQ(pauses, (std::vector<double>{0.2, 0.4}));
   EXPECT_EQ(read_file(folder_ / "a"), "1");
-  files_.check();
+  files_.check(run_);
   take_away();
   words_of([&] {
     write("a", "2");
     files_.insist();
   });
   EXPECT_EQ(pauses.size(), 6u) << "a failure that stays is given up";
-  EXPECT_THROW(files_.check(), InputError);
+  EXPECT_THROW(files_.check(run_), InputError);
 }
 
 TEST_F(OutputFilesOf, AreNotTouchedWhereTheGuardRefuses) {
@@ -160,7 +187,7 @@ TEST_F(OutputFilesOf, AreForgottenWhenTheyAreNoLongerWanted) {
   give_back();
   files_.retry();
   EXPECT_FALSE(fs::exists(folder_ / "a"));
-  files_.check();
+  files_.check(run_);
 }
 
 TEST_F(OutputFilesOf, LetABugThrough) {

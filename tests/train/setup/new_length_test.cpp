@@ -2,7 +2,9 @@
 
 #include "tests/logged.h"
 #include "tests/train/small_training.h"
+#include "train/report/metrics_csv.h"
 #include "train/setup/preparation.h"
+#include "train/setup/training_run.h"
 
 namespace brightnet::testing {
 namespace {
@@ -134,6 +136,49 @@ TEST(NewLength, WarnsOfAWarmUpThatLastsTheWholeRun) {
   EXPECT_NE(rest.said.find("takes 60 steps and the run has 60 steps"), std::string::npos) << rest.said;
   EXPECT_NE(rest.said.find("never falls"), std::string::npos) << rest.said;
   EXPECT_EQ(rest.said.find("schedule.warmup=auto"), std::string::npos) << "it is refused: " << rest.said;
+}
+
+/// Stops a run in the step after this one.
+struct StopsAfterStep : TrainingObserver {
+  explicit StopsAfterStep(int64_t step) : last(step) {}
+  std::string name() const override { return "The test's observer"; }
+  void step_done(const StepDone& event) override {
+    if (event.status.iteration == last) source.request_stop();
+  }
+  int64_t last;
+  std::stop_source source;
+};
+
+// Its last row is of the steps that it has made, at the rates that these had.
+TEST(NewLength, OfARunThatIsShortenedToLessThanItHasDoneSaysNothingOfItsRest) {
+  const SmallRun small;
+  const fs::path out = small.folder() / "out";
+  Communicator& solo = Communicator::solo();
+  const RankDevice device = common_device(solo, [] { return "cpu"; });
+  RunRequest begun;
+  begun.config = small.config().string();
+  begun.overrides.assignments = SmallRun::short_run(long_run);
+  begun.out = out.string();
+  StopsAfterStep stop(4);
+  TrainingHost host;
+  host.can_be_stopped = [&] { return stop.source.get_token(); };
+  host.observers = {&stop};
+  ASSERT_EQ(run_training(begun, device, solo, host).end, TrainingEnd::interrupted);
+
+  RunRequest resumed;
+  resumed.resuming = true;
+  resumed.resume = out.string();
+  resumed.overrides.assignments = {"train.epochs=1"};
+  const Logged logged;
+  const TrainedRun run = run_training(resumed, device, solo, {});
+  EXPECT_EQ(run.end, TrainingEnd::finished);
+  EXPECT_EQ(run.progress.iteration, 5);
+  const MetricsTable table = read_metrics_csv(out / "metrics.csv");
+  ASSERT_EQ(table.rows.size(), 2u);
+  const double rate = table.rows[1][static_cast<size_t>(table.column("learning_rate"))];
+  EXPECT_NEAR(rate, 0.02 * 5 / 30, 1e-6);
+  EXPECT_EQ(logged.text().find("never falls"), std::string::npos) << logged.text();
+  EXPECT_EQ(logged.text().find("The learning rate of the rest"), std::string::npos) << logged.text();
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ TEST(RunEnd, IsReachedWhateverFailsOfWhatARunCanBeWithout) {
     EXPECT_EQ(end, TrainingEnd::finished);
     EXPECT_NE(said.find(failing + " failed"), std::string::npos) << said;
     EXPECT_EQ(said.find("planted"), said.rfind("planted")) << "said once: " << said;
-    run.files.check();
+    run.files.check(run.folder);
     for (const auto& file : {run.folder.last(), run.folder.best(), run.folder.state()})
       EXPECT_EQ(tensors_of(file), tensors_of(whole.folder.file(fs::relative(file, run.folder.path()))))
           << file;
