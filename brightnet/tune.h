@@ -38,7 +38,8 @@ struct SearchOptions {
 };
 
 /// Runs the trials and keeps their table, their plot and the configuration with the best values. Returns false when it was
-/// stopped, and the same search can be resumed. Blocks. Throws InputError and DeviceError as the first trial does.
+/// stopped, and the same search can be resumed. Blocks. Throws InputError and DeviceError as the first trial does, and Error
+/// where every trial failed.
 BRIGHTNET_PUBLIC bool search_values(const TuneOptions& options, const SearchOptions& search);
 
 /// A table of what can be searched, and its keys.

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -18,6 +19,13 @@
 namespace brightnet {
 namespace {
 
+/// How a failure begins, in the table too.
+constexpr std::string_view without_score = "none of its evaluations";
+
+std::string ended_by_signal(int signal) {
+  return fmt::format("it was ended by signal {}", signal);
+}
+
 sigset_t current_mask() {
   sigset_t mask;
   ::sigprocmask(SIG_BLOCK, nullptr, &mask);
@@ -31,7 +39,7 @@ std::string last_line(const std::filesystem::path& file) {
 
 std::string failure_of(int exit_code, const std::filesystem::path& log) {
   if (exit_code == static_cast<int>(ExitCode::interrupted)) return "it was stopped by a signal";
-  if (exit_code > 128) return fmt::format("it was ended by signal {}", exit_code - 128);
+  if (exit_code > 128) return ended_by_signal(exit_code - 128);
   const std::string said = last_line(log);
   return said.empty() ? fmt::format("it ended with exit code {}", exit_code) : said;
 }
@@ -65,6 +73,14 @@ double TrialProcess::seconds() const {
   return seconds_now() - began_;
 }
 
+bool ended_without_score(const std::string& failure) {
+  return failure.starts_with(without_score);
+}
+
+bool was_killed(const std::string& failure) {
+  return failure == ended_by_signal(SIGKILL);
+}
+
 TrialOutcome outcome_of(const std::filesystem::path& run, int exit_code, const std::filesystem::path& log,
                         BestBy best_by) {
   if (exit_code != 0) return {0, failure_of(exit_code, log)};
@@ -80,7 +96,7 @@ TrialOutcome outcome_of(const std::filesystem::path& run, int exit_code, const s
     if (column >= 0 && std::isfinite(row[column])) best = std::max(best, row[column]);
   }
   if (best < 0) {
-    return {0, fmt::format("none of its evaluations{} has an {}",
+    return {0, fmt::format("{}{} has an {}", without_score,
                            comparable_after < 0 ? "" : " at its final input size", enum_name(best_by))};
   }
   return {best, ""};

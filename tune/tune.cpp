@@ -1,5 +1,6 @@
 #include "brightnet/tune.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include <fmt/ranges.h>
@@ -21,6 +22,7 @@
 #include "tune/first_trial.h"
 #include "tune/search.h"
 #include "tune/search_report.h"
+#include "tune/trial_process.h"
 
 namespace brightnet {
 namespace {
@@ -121,6 +123,25 @@ std::string length_of(const SearchPlan& plan) {
   return "as long as the configuration says";
 }
 
+/// Throws where every trial failed, and more time would help none.
+void refuse_failures(const std::vector<Trial>& trials, const SearchFolder& folder) {
+  const bool all = !trials.empty() && std::ranges::all_of(trials, [](const Trial& trial) {
+    return !trial.failure.empty() && !ended_without_score(trial.failure);
+  });
+  if (!all) return;
+  const Trial& first = trials.front();
+  const bool killed = was_killed(first.failure);
+  const std::string what =
+      trials.size() == 1 ? "the only trial" : fmt::format("all {} trials", trials.size());
+  throw Error(killed ? ExitCode::input : ExitCode::internal,
+              fmt::format("{} failed; of trial {}: {}", what, first.number, first.failure),
+              folder.log(first.number).string(),
+              std::string(killed ? "The system ends a process so where memory is exhausted: brightnet memory "
+                                   "says what the run needs. Then"
+                                 : "Mend that, and") +
+                  " search with another --out: a trial that failed is not repeated.");
+}
+
 void say_result(const SearchSetup& setup, const Search& search, const SearchFolder& folder, bool drawn) {
   const Trial* best = best_of(search.trials());
   if (!best) {
@@ -209,6 +230,7 @@ bool search_values(const TuneOptions& options, const SearchOptions& search_optio
     options.found({trials_table(setup, search.trials(), table_rows),
                    to_text(to_json(setup, search.trials(), folder.best_config().string()))});
   }
+  refuse_failures(search.trials(), folder);
   say_result(setup, search, folder, drawn);
   end_log_file();  // where that failed, the last messages are yet to be written
   return true;
