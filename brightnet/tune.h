@@ -46,8 +46,8 @@ BRIGHTNET_PUBLIC bool search_values(const TuneOptions& options, const SearchOpti
 BRIGHTNET_PUBLIC std::string list_searched_keys();
 BRIGHTNET_PUBLIC std::vector<std::string> searched_keys();
 
-/// Trains some steps while the learning rate grows, and suggests one. Keeps the curve and nothing else. Returns false when it
-/// was stopped, and then keeps nothing.
+/// Trains 20 to 10000 steps while the learning rate grows, and suggests one. Keeps the curve and nothing else. Returns false
+/// when it was stopped, and then keeps nothing.
 BRIGHTNET_PUBLIC bool find_rate(const TuneOptions& options, int steps = 150);
 
 }  // namespace brightnet

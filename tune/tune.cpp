@@ -7,6 +7,7 @@
 
 #include "core/files.h"
 #include "core/log.h"
+#include "core/option_ranges.h"
 #include "core/printable.h"
 #include "core/progress_line.h"
 #include "core/text.h"
@@ -94,6 +95,14 @@ SearchPlan plan_of(const TuneOptions& options, const SearchOptions& search) {
   return plan;
 }
 
+void check_ranges(const SearchOptions& options) {
+  const OptionRanges ranges("SearchOptions");
+  ranges.at_least(0, "trials", options.trials);
+  ranges.at_least(0, "minutes", options.minutes);
+  ranges.at_least(0, "epochs", options.epochs);
+  ranges.at_least(1, "jobs", options.jobs);
+}
+
 void check_keys(const std::vector<TunedKey>& keys, const RunConfig& config) {
   const std::string micro_batch = YAML::Load(print_config(config, false))["train"]["micro_batch"].Scalar();
   for (const TunedKey& key : keys) {
@@ -178,6 +187,7 @@ void prepare_setup(SearchSetup& setup, const RunConfig& config, int jobs) {
 }  // namespace
 
 bool search_values(const TuneOptions& options, const SearchOptions& search_options) {
+  check_ranges(search_options);
   NamedRun(options.run).say_data();
   SearchSetup setup;
   setup.plan = plan_of(options, search_options);
