@@ -180,6 +180,7 @@ void add(std::string& text, const std::string& part, const BenchmarkOptions& opt
 }  // namespace
 
 Answer benchmark_step(const BenchmarkOptions& options) {
+  check_ranges(options);
   StepBenchmarkOptions how;
   if (options.batch > 0) how.batch = options.batch;
   const NamedModel named = read_measured_model(options, how.batch, fast_precision(options.device));
@@ -200,6 +201,7 @@ Answer benchmark_step(const BenchmarkOptions& options) {
 }
 
 Answer benchmark_inference(const BenchmarkOptions& options) {
+  check_ranges(options);
   const TrainedModel trained = network_to_measure(options);
   const InputSize size = options.height > 0 ? InputSize(options.height, options.width) : InputSize(0);
   std::string text;
@@ -216,6 +218,7 @@ Answer benchmark_inference(const BenchmarkOptions& options) {
 }
 
 Answer benchmark_kernels(const BenchmarkOptions& options) {
+  check_ranges(options);
   std::string text;
   Json answer{{"results", Json::array()}};
   for (const Precision precision : trainable_precisions(options.precision, Precision::fp32)) {
@@ -243,6 +246,7 @@ Answer benchmark_kernels(const BenchmarkOptions& options) {
 }
 
 Answer benchmark_loader(const BenchmarkOptions& options) {
+  check_ranges(options);
   refuse_other_settings(options);
   const bool run = options.data.ends_with(".yaml") && !is_data(options.data);
   const NamedRun data({.data = options.data, .settings = options.settings, .precision = options.precision},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "brightnet/benchmark.h"
+#include "core/option_ranges.h"
 #include "train/config/config.h"
 #include "train/config/contradictions.h"
 #include "train/setup/automatic_facts.h"
@@ -17,6 +18,15 @@ inline RunConfig measured_config(RunConfig config, int batch, const InputSize& s
   config.train.precision = precision;
   config.train.sync_bn = false;
   return config;
+}
+
+inline void check_ranges(const BenchmarkOptions& options) {
+  const OptionRanges ranges("BenchmarkOptions");
+  ranges.at_least(0, "batch", options.batch);
+  ranges.at_least(0, "classes", options.classes);
+  ranges.at_least(0, "workers", options.workers);
+  ranges.above_zero("seconds", options.seconds);
+  ranges.input_size(options.height, options.width);
 }
 
 /// Throws InputError where the settings say otherwise than an option.

@@ -75,6 +75,7 @@ Json answer(const Model& model, const StepTraffic& traffic, const TrafficOptions
 }  // namespace
 
 Answer count_step(const BenchmarkOptions& options) {
+  check_ranges(options);
   TrafficOptions how;
   how.precision = options.precision.empty() ? Precision::fp16 : parse_precision(options.precision);
   how.card = parse_card(options.card, how.precision);

@@ -1,5 +1,5 @@
 // The speed of a training step, of single operations and of the loader. On a shared machine only ratios within one call are
-// meaningful. Each answer also has what was measured on (docs/json.md).
+// meaningful. Each answer also has what was measured on (docs/json.md). All throw InputError for options out of their ranges.
 #pragma once
 
 #include <functional>

@@ -64,7 +64,9 @@ class TrainingBatches::Implementation {
   }
 
   const TrainingBatch* next() {
+    may_be_kept_ = false;
     const Batch* batch = loader_->next();
+    may_be_kept_ = batch != nullptr;
     if (!batch) return nullptr;
     batch_ = {.pixels = batch->pixels,
               .count = batch->count,
@@ -80,7 +82,13 @@ class TrainingBatches::Implementation {
     }
     return &batch_;
   }
-  std::shared_ptr<uint8_t> keep_pixels() { return loader_->keep_pixels(); }
+  std::shared_ptr<uint8_t> keep_pixels() {
+    if (!std::exchange(may_be_kept_, false)) {
+      throw InputError("there is no batch whose pixels are not kept yet", "TrainingBatches::keep_pixels()",
+                       "Call it once after each batch that next() gives.");
+    }
+    return loader_->keep_pixels();
+  }
   const std::vector<std::string>& classes() const { return dataset_.classes; }
   uint64_t steps_per_epoch() const { return loader_->steps_per_epoch(); }
 
@@ -88,6 +96,7 @@ class TrainingBatches::Implementation {
   Dataset dataset_;
   std::unique_ptr<Loader> loader_;
   TrainingBatch batch_;
+  bool may_be_kept_ = false;  ///< there is a batch, and its pixels were not kept
 };
 
 TrainingBatches::TrainingBatches(const TrainingBatchOptions& options) {

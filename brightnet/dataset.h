@@ -82,7 +82,8 @@ class BRIGHTNET_PUBLIC TrainingBatches {
   /// vanished or broke since the data set was read.
   const TrainingBatch* next();
   /// The pixels of the batch that next() gave, for as long as the pointer or a copy of it lives, which may be longer than
-  /// this object; they may be written. Later batches get other memory. To be called at most once a batch.
+  /// this object; they may be written. Later batches get other memory. Throws InputError where it was called
+  /// for this batch already, or there is none.
   std::shared_ptr<uint8_t> keep_pixels();
 
   const std::vector<std::string>& classes() const;

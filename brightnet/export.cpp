@@ -131,6 +131,7 @@ std::string describe_onnx(const std::filesystem::path& file) {
 
 void export_darknet(const Weights& weights, const std::filesystem::path& folder, const std::string& name,
                     const std::string& numbers) {
+  if (name.empty()) throw InputError("the name of the files is empty", "export_darknet()");
   const TrainedModel& trained = weights.trained();
   // Weights imported from darknet are written unchanged.
   const DarknetNumbers usual = as_darknet(trained.resize) ? DarknetNumbers::kept : DarknetNumbers::scaled;

@@ -1,6 +1,7 @@
 #include "brightnet/quantize.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -11,6 +12,7 @@
 #include "core/enum_names.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "core/option_ranges.h"
 #include "core/progress_line.h"
 #include "core/threads.h"
 #include "data/formats/recognize.h"
@@ -144,7 +146,9 @@ Dataset images_to_calibrate_on(const RunConfig& config, const TrainedModel& trai
 }  // namespace
 
 QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& options) {
-  if (options.images < 1) throw InputError("images must be at least 1", "QuantizationOptions::images");
+  const OptionRanges ranges("QuantizationOptions");
+  ranges.at_least(1, "images", options.images);
+  if (std::isnan(options.max_loss)) ranges.refuse("max_loss is nan and must be a number");
   const TrainedModel& trained = weights.trained();
   if (!trained.model.quantization.empty()) {
     throw InputError(

@@ -38,15 +38,16 @@ struct SearchOptions {
 };
 
 /// Runs the trials and keeps their table, their plot and the configuration with the best values. Returns false when it was
-/// stopped, and the same search can be resumed. Blocks. Throws InputError and DeviceError as the first trial does.
+/// stopped, and the same search can be resumed. Blocks. Throws InputError and DeviceError as the first trial does, and Error
+/// where every trial failed.
 BRIGHTNET_PUBLIC bool search_values(const TuneOptions& options, const SearchOptions& search);
 
 /// A table of what can be searched, and its keys.
 BRIGHTNET_PUBLIC std::string list_searched_keys();
 BRIGHTNET_PUBLIC std::vector<std::string> searched_keys();
 
-/// Trains some steps while the learning rate grows, and suggests one. Keeps the curve and nothing else. Returns false when it
-/// was stopped, and then keeps nothing.
+/// Trains 20 to 10000 steps while the learning rate grows, and suggests one. Keeps the curve and nothing else. Returns false
+/// when it was stopped, and then keeps nothing.
 BRIGHTNET_PUBLIC bool find_rate(const TuneOptions& options, int steps = 150);
 
 }  // namespace brightnet

@@ -14,6 +14,8 @@ namespace {
 
 using Words = std::vector<Completion::Word>;
 
+constexpr const char* value_of_set = "KEY.PATH=VALUE";  // the value of --set
+
 Words plain(const std::vector<std::string>& words) {
   Words all;
   for (const std::string& word : words) all.push_back({word, ""});
@@ -22,7 +24,7 @@ Words plain(const std::vector<std::string>& words) {
 
 /// The first sentence or clause of a help text: there is a line for it.
 std::string in_short(const std::string& text) {
-  return text.substr(0, text.find_first_of(";:\n"));
+  return text.substr(0, std::min({text.find(';'), text.find('\n'), text.find(": ")}));  // not of "cuda:N"
 }
 
 /// "KEY=", or, once the key is there, "KEY=VALUE". Whether a file is a run's or a model's is not looked up.
@@ -68,7 +70,7 @@ Completion values_of(const CLI::App& command, const CLI::Option& option, const s
   const std::string value = value_of(option);
   const bool files =
       has_any(value, {"FILE", "DIR", "FOLDER", "RUN", "OUT", "DATA", "SOURCE", ".cfg", ".yaml", ".weights"});
-  if (value == "KEY.PATH=VALUE") return {assignments(command, begun)};
+  if (value == value_of_set) return {assignments(command, begun)};
   if (value == "KEY,...") return {listed(begun, searched_keys())};
   if (value == "DEVICE") return {plain({"auto", "cpu", "cuda", "cuda:0"})};
   if (value == "P") return {plain(values_of_key("train.precision"))};
@@ -86,6 +88,7 @@ bool takes_value(const CLI::Option* option) {
 struct Place {
   const CLI::App* command;
   const CLI::Option* option;
+  const CLI::Option* more = nullptr;  ///< --set, whose value was the last word: another one may follow
 };
 
 Place place_after(const CLI::App& app, const std::vector<std::string>& words) {
@@ -94,10 +97,16 @@ Place place_after(const CLI::App& app, const std::vector<std::string>& words) {
     if (word.starts_with('-')) {
       place.option = word.find('=') == std::string::npos ? option_named(*place.command, word) : nullptr;
       if (!takes_value(place.option)) place.option = nullptr;
+      place.more = nullptr;
       continue;
     }
-    const bool is_value = std::exchange(place.option, nullptr) != nullptr;
-    if (is_value) continue;
+    const CLI::Option* const of_value = std::exchange(place.option, nullptr);
+    const CLI::Option* const before = std::exchange(place.more, nullptr);
+    if (of_value || (before && word.find('=') != std::string::npos)) {
+      const CLI::Option* const taker = of_value ? of_value : before;
+      if (value_of(*taker) == value_of_set) place.more = taker;
+      continue;
+    }
     for (const CLI::App* command : commands_of(*place.command)) {
       if (command->get_name() != word) continue;
       place.command = command;
@@ -109,7 +118,7 @@ Place place_after(const CLI::App& app, const std::vector<std::string>& words) {
 
 Completion completion_of(const CLI::App& app, const std::vector<std::string>& words) {
   const std::string& begun = words.back();
-  const auto [command, option] = place_after(app, {words.begin(), words.end() - 1});
+  const auto [command, option, more] = place_after(app, {words.begin(), words.end() - 1});
   const size_t equals = begun.find('=');
   if (const CLI::Option* of_word = option_named(*command, begun); equals != std::string::npos && of_word) {
     Completion values = values_of(*command, *of_word, begun.substr(equals + 1));
@@ -131,6 +140,10 @@ Completion completion_of(const CLI::App& app, const std::vector<std::string>& wo
     const Completion values = values_of(*command, *positional, begun);
     next.words.insert(next.words.end(), values.words.begin(), values.words.end());
     next.files |= values.files;
+  }
+  if (more) {
+    const Completion values = values_of(*command, *more, begun);
+    next.words.insert(next.words.end(), values.words.begin(), values.words.end());
   }
   return next;
 }

@@ -21,6 +21,9 @@ class OptionRanges {
   void at_least(std::type_identity_t<T> low, const char* name, T value) const {
     if (!(value >= low)) refuse(fmt::format("{} is {} and must be at least {}", name, value, low));
   }
+  void above_zero(const char* name, double value) const {
+    if (!(value > 0)) refuse(fmt::format("{} is {} and must be above 0", name, value));
+  }
   template <typename T>
   void within(std::type_identity_t<T> low, std::type_identity_t<T> high, const char* name, T value) const {
     if (!(value >= low && value <= high))

@@ -28,21 +28,21 @@ void require_quantization(const NetworkSetup& setup) {
 
 }  // namespace
 
+void require_input_size(const Model& model, const InputSize& size) {
+  if (size.multiple_of(model.stride) && size.height >= model.stride && size.width >= model.stride) return;
+  throw InputError("an input of " + size.described() + " pixels does not fit the model '" + model.name + "'",
+                   "",
+                   "Its sides must be multiples of " + std::to_string(model.stride) + ", such as " +
+                       nearest_input_sizes(size, model.stride) + '.');
+}
+
 Network::Network(const NetworkSetup& setup)
     : setup_(setup),
       type_(compute_type(setup.precision)),
       input_(std::make_unique<NetworkInput>(
           *setup.backend, Shape{setup.batch, setup.height, setup.width, setup.model->channels},
           setup.mode == Mode::train, setup.strokes)) {
-  const int stride = setup.model->stride;
-  if (setup.height % stride != 0 || setup.width % stride != 0 || setup.height < stride ||
-      setup.width < stride) {
-    throw InputError("an input of " + setup.size().described() + " pixels does not fit the model '" +
-                         setup.model->name + "'",
-                     "",
-                     "Its sides must be multiples of " + std::to_string(stride) + ", such as " +
-                         nearest_input_sizes(setup.size(), stride) + '.');
-  }
+  require_input_size(*setup.model, setup.size());
   BRIGHTNET_CHECK(setup.batch > 0, "a network needs a batch");
   if (setup.precision == Precision::int8) require_quantization(setup);
   BRIGHTNET_CHECK(!setup.simulates_int8 || (type_ == DType::f32 && !setup.model->quantization.empty()),

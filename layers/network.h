@@ -81,6 +81,9 @@ struct LayerTime {
   double forward = 0, backward = 0;
 };
 
+/// Throws InputError where the sides of an input are no multiples of the model's stride.
+void require_input_size(const Model& model, const InputSize& size);
+
 class Network {
  public:
   /// Plans everything and allocates nothing. Throws InputError when the input size does not fit the model.

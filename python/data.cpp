@@ -59,23 +59,24 @@ nb::tuple checked(const Configuration& data) {
 void add_data(nb::module_& m) {
   m.def(
       "check_data",
-      [](const std::filesystem::path& data, const std::vector<std::string>& settings) {
-        return checked({.config = data.string(), .settings = settings});
+      [](const std::filesystem::path& data, const std::vector<nb::str>& settings) {
+        return checked({.config = data.string(), .settings = bytes_of(settings)});
       },
       nb::arg("data"), nb::arg("settings"));
   nb::class_<OwnedBatches>(m, "TrainingBatches")
       .def(
           "__init__",
-          [](OwnedBatches* self, const std::filesystem::path& data, const std::vector<std::string>& settings,
+          [](OwnedBatches* self, const std::filesystem::path& data, const std::vector<nb::str>& settings,
              int batch, std::pair<int, int> size, int64_t epochs) {
             // Before the loader's threads: OpenCV takes its own away from under whoever decodes.
             const LimitedImageThreads limited;
             Owned<TrainingBatches> made;
+            const std::vector<std::string> assignments = bytes_of(settings);
             {
               const LibraryCall call;
               made.reset(
                   new TrainingBatches({.data = data.string(),
-                                       .settings = settings,
+                                       .settings = assignments,
                                        .batch = batch,
                                        .height = size.first,
                                        .width = size.second,

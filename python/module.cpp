@@ -95,6 +95,17 @@ nb::str path_text(const std::string& path) {
   return stolen(PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
 }
 
+std::vector<std::string> bytes_of(const std::vector<nb::str>& texts) {
+  std::vector<std::string> all;
+  for (const nb::str& text : texts) {
+    PyObject* const made = PyUnicode_EncodeFSDefault(text.ptr());
+    if (!made) throw nb::python_error();
+    const auto bytes = nb::steal<nb::bytes>(made);
+    all.emplace_back(bytes.c_str(), bytes.size());
+  }
+  return all;
+}
+
 bool was_forked() {
   const pid_t known = user;
   return known != 0 && known != ::getpid();
@@ -225,11 +236,11 @@ NB_MODULE(_brightnet, m) {
   m.def(
       "plan_memory",
       [](const std::filesystem::path& model, const std::filesystem::path& data,
-         const std::vector<std::string>& settings, const std::string& device, const std::string& precision,
+         const std::vector<nb::str>& settings, const std::string& device, const std::string& precision,
          int batch, int classes, std::pair<int, int> size, const std::string& device_memory) {
         MemoryOptions options{.run = {.config = model.string(),
                                       .data = data.string(),
-                                      .settings = settings,
+                                      .settings = bytes_of(settings),
                                       .precision = precision},
                               .device = device,
                               .batch = batch,

@@ -94,6 +94,9 @@ nb::str text_of(std::string_view text);
 /// A path or a source as Python has it: os.fsencode() gives the same bytes again.
 nb::str path_text(const std::string& path);
 
+/// The bytes of texts in which a path may stand: os.fsencode()'s.
+std::vector<std::string> bytes_of(const std::vector<nb::str>& texts);
+
 /// The scores by the names that the JSON of `eval` has.
 nb::dict dict_of(const Scores& scores);
 

@@ -152,23 +152,23 @@ void add_training(nb::module_& m) {
   m.def(
       "train",
       [](const std::filesystem::path& config, const std::filesystem::path& model,
-         const std::filesystem::path& data, const std::vector<std::string>& settings, const std::string& fold,
+         const std::filesystem::path& data, const std::vector<nb::str>& settings, const std::string& fold,
          const std::string& precision, int64_t epochs, const std::string& size, int batch,
          const std::filesystem::path& weights, const std::filesystem::path& weights_cfg, bool weights_partial,
          bool resume, const std::filesystem::path& folder, const std::filesystem::path& out,
          const std::string& device, bool no_graph, const nb::callable& tell) {
-        return train_model(
-            {.run = {config.string(), model.string(), data.string(), settings, fold, precision, size, batch},
-             .epochs = epochs,
-             .weights = weights.string(),
-             .weights_cfg = weights_cfg.string(),
-             .weights_partial = weights_partial,
-             .resume = resume,
-             .folder = folder,
-             .out = out,
-             .device = device,
-             .no_graph = no_graph},
-            tell);
+        return train_model({.run = {config.string(), model.string(), data.string(), bytes_of(settings), fold,
+                                    precision, size, batch},
+                            .epochs = epochs,
+                            .weights = weights.string(),
+                            .weights_cfg = weights_cfg.string(),
+                            .weights_partial = weights_partial,
+                            .resume = resume,
+                            .folder = folder,
+                            .out = out,
+                            .device = device,
+                            .no_graph = no_graph},
+                           tell);
       },
       nb::arg("config"), nb::arg("model"), nb::arg("data"), nb::arg("settings"), nb::arg("fold"),
       nb::arg("precision"), nb::arg("epochs"), nb::arg("size"), nb::arg("batch"), nb::arg("weights"),
@@ -177,12 +177,12 @@ void add_training(nb::module_& m) {
   m.def(
       "evaluate",
       [](const Weights& weights, const std::filesystem::path& data, const std::string& split,
-         const std::vector<std::string>& settings, const std::string& device, const std::string& precision,
+         const std::vector<nb::str>& settings, const std::string& device, const std::string& precision,
          int batch, std::pair<int, int> size) {
         return evaluate_weights(weights, data.string(),
                                 {.device = {device, precision},
                                  .split = split,
-                                 .settings = settings,
+                                 .settings = bytes_of(settings),
                                  .batch = batch,
                                  .height = size.first,
                                  .width = size.second});

@@ -4,6 +4,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "core/option_ranges.h"
 #include "data/drawing/draw.h"
 #include "train/run/best_effort.h"
 #include "train/setup/named_run.h"
@@ -51,6 +52,7 @@ void keep_files_of_others(const fs::path& folder) {
 }  // namespace
 
 bool find_rate(const TuneOptions& options, int steps) {
+  OptionRanges("find_rate()").within(20, 10000, "steps", steps);
   const NamedRun named(options.run);
   named.say_data();
   const RateSweep sweep{.steps = steps};

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -15,6 +16,13 @@
 
 namespace brightnet {
 namespace {
+
+/// How a failure begins, in the table too.
+constexpr std::string_view without_score = "none of its evaluations";
+
+std::string ended_by_signal(int signal) {
+  return fmt::format("it was ended by signal {}", signal);
+}
 
 sigset_t current_mask() {
   sigset_t mask;
@@ -33,7 +41,7 @@ std::string failure_of(int exit_code, const std::filesystem::path& log) {
     return "how it ended is not known, since this program ignores the ends of its processes: set SIGCHLD to SIG_DFL "
            "before search_values()";
   }
-  if (exit_code > 128) return fmt::format("it was ended by signal {}", exit_code - 128);
+  if (exit_code > 128) return ended_by_signal(exit_code - 128);
   const std::string said = last_line(log);
   return said.empty() ? fmt::format("it ended with exit code {}", exit_code) : said;
 }
@@ -66,6 +74,14 @@ double TrialProcess::seconds() const {
   return seconds_now() - began_;
 }
 
+bool ended_without_score(const std::string& failure) {
+  return failure.starts_with(without_score);
+}
+
+bool was_killed(const std::string& failure) {
+  return failure == ended_by_signal(SIGKILL);
+}
+
 TrialOutcome outcome_of(const std::filesystem::path& run, int exit_code, const std::filesystem::path& log,
                         BestBy best_by) {
   if (exit_code != 0) return {0, failure_of(exit_code, log)};
@@ -76,7 +92,7 @@ TrialOutcome outcome_of(const std::filesystem::path& run, int exit_code, const s
   const std::string score(enum_name(best_by));
   const std::vector<double>* const best = table.best_row(score);
   if (!best || table.value(*best, score) < 0) {
-    return {0, fmt::format("none of its evaluations{} has an {}",
+    return {0, fmt::format("{}{} has an {}", without_score,
                            table.comparable_after() < 0 ? "" : " at its final input size", score)};
   }
   return {table.value(*best, score), ""};

@@ -43,6 +43,11 @@ struct TrialOutcome {
   std::string failure;  ///< why the trial failed; empty: it did not
 };
 
+/// Whether a trial failed, by its `failure`, although its run ended well: it was too short for a score.
+bool ended_without_score(const std::string& failure);
+/// Whether it was ended by the signal that the system sends where memory is exhausted.
+bool was_killed(const std::string& failure);
+
 /// The best `best_by` of the run's metrics.csv at its final input size; for an exit code other than 0 the last line of its log.
 TrialOutcome outcome_of(const std::filesystem::path& run, int exit_code, const std::filesystem::path& log,
                         BestBy best_by);

@@ -1,11 +1,13 @@
 #include "brightnet/tune.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include <fmt/ranges.h>
 
 #include "core/files.h"
 #include "core/log.h"
+#include "core/option_ranges.h"
 #include "core/printable.h"
 #include "core/progress_line.h"
 #include "core/text.h"
@@ -21,6 +23,7 @@
 #include "tune/first_trial.h"
 #include "tune/search.h"
 #include "tune/search_report.h"
+#include "tune/trial_process.h"
 
 namespace brightnet {
 namespace {
@@ -92,6 +95,14 @@ SearchPlan plan_of(const TuneOptions& options, const SearchOptions& search) {
   return plan;
 }
 
+void check_ranges(const SearchOptions& options) {
+  const OptionRanges ranges("SearchOptions");
+  ranges.at_least(0, "trials", options.trials);
+  ranges.at_least(0, "minutes", options.minutes);
+  ranges.at_least(0, "epochs", options.epochs);
+  ranges.at_least(1, "jobs", options.jobs);
+}
+
 void check_keys(const std::vector<TunedKey>& keys, const RunConfig& config) {
   const std::string micro_batch = YAML::Load(print_config(config, false))["train"]["micro_batch"].Scalar();
   for (const TunedKey& key : keys) {
@@ -119,6 +130,25 @@ std::string length_of(const SearchPlan& plan) {
   if (plan.minutes > 0) return fmt::format("{:g} minutes each", plan.minutes);
   if (plan.epochs > 0) return counted(plan.epochs, "epoch each", "epochs each");
   return "as long as the configuration says";
+}
+
+/// Throws where every trial failed, and more time would help none.
+void refuse_failures(const std::vector<Trial>& trials, const SearchFolder& folder) {
+  const bool all = !trials.empty() && std::ranges::all_of(trials, [](const Trial& trial) {
+    return !trial.failure.empty() && !ended_without_score(trial.failure);
+  });
+  if (!all) return;
+  const Trial& first = trials.front();
+  const bool killed = was_killed(first.failure);
+  const std::string what =
+      trials.size() == 1 ? "the only trial" : fmt::format("all {} trials", trials.size());
+  throw Error(killed ? ExitCode::input : ExitCode::internal,
+              fmt::format("{} failed; of trial {}: {}", what, first.number, first.failure),
+              folder.log(first.number).string(),
+              std::string(killed ? "The system ends a process so where memory is exhausted: brightnet memory "
+                                   "says what the run needs. Then"
+                                 : "Mend that, and") +
+                  " search with another --out: a trial that failed is not repeated.");
 }
 
 void say_result(const SearchSetup& setup, const Search& search, const SearchFolder& folder, bool drawn) {
@@ -187,6 +217,7 @@ bool search_in(const SearchFolder& folder, const SearchSetup& setup, const RunCo
     options.found({trials_table(setup, search.trials(), table_rows),
                    to_text(to_json(setup, search.trials(), folder.best_config().string()))});
   }
+  refuse_failures(search.trials(), folder);
   say_result(setup, search, folder, drawn);
   return true;
 }
@@ -194,6 +225,7 @@ bool search_in(const SearchFolder& folder, const SearchSetup& setup, const RunCo
 }  // namespace
 
 bool search_values(const TuneOptions& options, const SearchOptions& search_options) {
+  check_ranges(search_options);
   NamedRun(options.run).say_data();
   SearchSetup setup;
   setup.plan = plan_of(options, search_options);

@@ -34,9 +34,15 @@ def _text(value: object) -> str:
         # YAML has no pairs of escapes for one character, as JSON has.
         return json.dumps(value, ensure_ascii=False, default=_plain)
     if isinstance(value, os.PathLike):
-        return json.dumps(os.fsdecode(value), ensure_ascii=False)
+        return _quoted(os.fsdecode(value))
     text = str(value)
-    return text if text.startswith(("[", "{")) else json.dumps(text, ensure_ascii=False)
+    return text if text.startswith(("[", "{")) else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    """Quotes are YAML's, which has no bytes but UTF-8: a path of others is taken as it stands, without them."""
+    is_utf8 = not any("\udc80" <= letter <= "\udcff" for letter in text)
+    return json.dumps(text, ensure_ascii=False) if is_utf8 else text
 
 
 def _plain(value: Any) -> Any:
@@ -50,6 +56,7 @@ def assignments(function: Callable[..., Any], settings: Mapping[str, object], ke
     for key, value in [*settings.items(), *keys.items()]:
         if not isinstance(key, str) or ("." not in key and key not in _brightnet.config_keys()):
             raise _brightnet.InputError(_unknown(function, str(key)))
+        _refuse_nul(_name(function), key, value)
         text = _text(value)
         if texts.setdefault(key, text) != text:
             raise _brightnet.InputError(
@@ -92,11 +99,16 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 def _refuse_impossible(function: str, word: str, value: object) -> None:
     """Raises InputError for a value of the right type that the library cannot take."""
-    if isinstance(value, (str, os.PathLike)) and "\0" in str(os.fspath(value)):
-        raise _brightnet.InputError(f"{function}(): {word} is {value!r}, and no name has the character NUL.")
+    _refuse_nul(function, word, value)
     for number in value if isinstance(value, (tuple, list)) else (value,):
         if isinstance(number, numbers.Integral) and not -_LIMIT <= int(number) < _LIMIT:
             raise _brightnet.InputError(f"{function}(): {word} is {value!r}, which is out of range.")
+
+
+def _refuse_nul(function: str, word: str, value: object) -> None:
+    for text in value if isinstance(value, (tuple, list)) else (value,):
+        if isinstance(text, (str, os.PathLike)) and "\0" in str(os.fspath(text)):
+            raise _brightnet.InputError(f"{function}(): {word} is {value!r}, and no name has the character NUL.")
 
 
 _LIMIT = 2**31  # the library's numbers

@@ -337,8 +337,7 @@ TEST_F(Commands, QuantisationRefusesToLookAtNoImage) {
       quantize(weights, {.data = run_.config().string(), .images = images});
       ADD_FAILURE() << images << " images are accepted";
     } catch (const InputError& error) {
-      EXPECT_NE(std::string(error.what()).find("images must be at least 1"), std::string::npos)
-          << error.what();
+      EXPECT_NE(std::string(error.what()).find("must be at least 1"), std::string::npos) << error.what();
     }
   }
 }

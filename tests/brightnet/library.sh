@@ -56,9 +56,9 @@ cmake -S "$here/programs" -B programs -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCM
   >programs.log 2>&1 && cmake --build programs >>programs.log 2>&1 ||
   { cat programs.log >&2; fail "the programs were not built"; }
 if command -v pkg-config >/dev/null; then
-  flags=$(PKG_CONFIG_PATH=$folder/pkgconfig pkg-config --cflags --libs brightnet)
-  # shellcheck disable=SC2086
-  "$compiler" -std=c++20 "$here/programs/service.cpp" -o by_pkg_config $flags -Wl,-rpath,"$folder" -pthread
+  line=$(grep -m1 '^g++ .*pkg-config' "$here/../../docs/library.md") || fail "docs/library.md has no line with pkg-config"
+  (mkdir by_pkg_config && cd by_pkg_config && cp "$here/programs/service.cpp" . &&
+    export PKG_CONFIG_PATH=$folder/pkgconfig && eval "\"$compiler\" ${line#g++ }") || fail "this of docs/library.md fails: $line"
 else
   step "skipped: there is no pkg-config"
 fi
@@ -74,6 +74,9 @@ step "one detects in a buffer from two threads what the program detects in the f
 { printf 'P6\n96 96\n255\n'; awk 'BEGIN { for (i = 0; i < 27648; i++) printf "%c", 33 + (7 * i + 13 * int(i / 96)) % 90 }'; } >image.ppm
 [[ $(wc -c <image.ppm) -eq 27661 ]] || fail "image.ppm has $(wc -c <image.ppm) bytes"
 programs/service run/weights/last.safetensors image.ppm >by_service.txt || fail "the service failed"
+if [[ -d by_pkg_config ]]; then
+  by_pkg_config/a.out run/weights/last.safetensors image.ppm | cmp - by_service.txt || fail "compiled by pkg-config's line it does not do the same"
+fi
 "$brightnet" detect --weights run/weights/last.safetensors --source image.ppm --conf 0.01 --device cpu --no-save \
   --json found.json >detect.log 2>&1 || { cat detect.log >&2; fail "detect failed"; }
 grep -oE '"score": *[0-9.e-]+' found.json | sed 's/.*: *//' | awk '{printf "%.5f\n", $1}' >by_program.txt

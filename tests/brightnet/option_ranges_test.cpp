@@ -3,15 +3,21 @@
 #include <functional>
 #include <limits>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "brightnet/benchmark.h"
 #include "brightnet/data.h"
+#include "brightnet/dataset.h"
 #include "brightnet/detect.h"
 #include "brightnet/detector.h"
 #include "brightnet/error.h"
+#include "brightnet/export.h"
 #include "brightnet/frames.h"
 #include "brightnet/memory.h"
+#include "brightnet/quantize.h"
 #include "brightnet/train.h"
+#include "brightnet/tune.h"
 #include "tests/detect/clip.h"
 #include "tests/train/small_weights.h"
 
@@ -133,6 +139,72 @@ TEST_F(OptionsOutOfRange, NoAnchorsAreFittedAndNoMemoryIsPlanned) {
   EXPECT_EQ(memory({.batch = -1}), "MemoryOptions: batch is -1 and must be at least 0.");
   EXPECT_EQ(memory({.classes = -4}), "MemoryOptions: classes is -4 and must be at least 0.");
   EXPECT_NE(memory({.width = 64}).find("height is 0 and width is 64"), std::string::npos);
+}
+
+TEST_F(OptionsOutOfRange, NothingIsMeasuredWithThem) {
+  const auto of_all = [&](const BenchmarkOptions& changed, const std::string& words) {
+    for (const auto measure :
+         {benchmark_step, benchmark_inference, benchmark_kernels, benchmark_loader, count_step}) {
+      BenchmarkOptions options = changed;
+      options.model = (run_.folder() / "model.yaml").string();
+      options.data = data();
+      options.device = "cpu";
+      const std::string said = words_of_refusal([&] { measure(options); });
+      EXPECT_EQ(said.rfind("BenchmarkOptions: " + words, 0), 0u) << said;
+    }
+  };
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  of_all({.batch = -1}, "batch is -1 and must be at least 0.");
+  of_all({.height = 96}, "height is 96 and width is 0");
+  of_all({.height = -96, .width = -96}, "height is -96 and must be from 0");
+  of_all({.classes = -3}, "classes is -3 and must be at least 0.");
+  of_all({.workers = -2}, "workers is -2 and must be at least 0.");
+  for (const double seconds : {-1.0, 0.0, nan})
+    of_all({.seconds = seconds}, fmt::format("seconds is {} and must be above 0.", seconds));
+}
+
+TEST_F(OptionsOutOfRange, NothingIsSearchedWithThem) {
+  const TuneOptions run{
+      .run = {.config = run_.config().string()}, .device = "cpu", .folder = run_.folder() / "found"};
+  const auto search = [&](const SearchOptions& options, const std::string& words) {
+    EXPECT_EQ(words_of_refusal([&] { search_values(run, options); }), "SearchOptions: " + words);
+  };
+  search({.trials = -1}, "trials is -1 and must be at least 0.");
+  search({.minutes = -1}, "minutes is -1 and must be at least 0.");
+  search({.minutes = std::numeric_limits<double>::quiet_NaN()}, "minutes is nan and must be at least 0.");
+  search({.epochs = -1}, "epochs is -1 and must be at least 0.");
+  search({.jobs = 0}, "jobs is 0 and must be at least 1.");
+  for (const int steps : {-1, 0, 19, 10001}) {
+    EXPECT_EQ(words_of_refusal([&] { find_rate(run, steps); }),
+              fmt::format("find_rate(): steps is {} and must be from 20 to 10000.", steps));
+  }
+  EXPECT_FALSE(fs::exists(run.folder));
+}
+
+TEST_F(OptionsOutOfRange, NothingIsWrittenWithThem) {
+  const fs::path folder = run_.folder() / "written";
+  EXPECT_EQ(words_of_refusal([&] { shard_data({.data = data()}, folder, 0); }),
+            "shard_data(): bytes is 0 and must be at least 1.");
+  const Weights weights = Weights::open(weights_);
+  EXPECT_EQ(words_of_refusal([&] {
+              quantize(weights, {.data = data(), .max_loss = std::numeric_limits<double>::quiet_NaN()});
+            }),
+            "QuantizationOptions: max_loss is nan and must be a number.");
+  EXPECT_EQ(words_of_refusal([&] { export_darknet(weights, folder, ""); }),
+            "export_darknet(): the name of the files is empty.");
+  EXPECT_FALSE(fs::exists(folder));
+}
+
+TEST_F(OptionsOutOfRange, PixelsAreKeptOfABatchThatIsThere) {
+  TrainingBatches batches({.data = data(), .batch = 4, .height = 32, .width = 32});
+  const auto kept = [&] { return words_of_refusal([&] { batches.keep_pixels(); }); };
+  const std::string refusal = "TrainingBatches::keep_pixels(): there is no batch";
+  EXPECT_EQ(kept().rfind(refusal, 0), 0u) << kept();
+  while (batches.next()) {
+    EXPECT_EQ(kept(), "accepted");
+    EXPECT_EQ(kept().rfind(refusal, 0), 0u) << "twice";
+  }
+  EXPECT_EQ(kept().rfind(refusal, 0), 0u) << "after the last";
 }
 
 TEST_F(OptionsOutOfRange, ANewRunHasNoFolderOfARunThatIsResumed) {

@@ -348,7 +348,7 @@ TEST_F(TrainOf, PixelsThatAreKeptOutliveTheirBatchAndTheLoader) {
         ASSERT_EQ(pixels.get(), batch->pixels);
         places.insert(pixels.get());
         kept.emplace_back(pixels, std::vector<uint8_t>(pixels.get(), pixels.get() + 4 * 32 * 32 * 3));
-        EXPECT_THROW(batches.keep_pixels(), std::logic_error);
+        EXPECT_THROW(batches.keep_pixels(), InputError);
       }
     }
     ASSERT_EQ(kept.size(), 9u);

@@ -48,6 +48,15 @@ TEST_F(CompleteWords, OffersOptionsWithTheirHelp) {
   EXPECT_TRUE(offers({"train", "run.yaml", "--epochs", "3", "--"}, "--batch"));
 }
 
+TEST_F(CompleteWords, TellsTheFirstClauseOfAHelpWithItsColons) {
+  const auto about = [&](const List& words) {
+    const auto found = complete(app_, words).words;
+    return found.size() == 1 ? found[0].about : "not one word";
+  };
+  EXPECT_EQ(about({"train", "--dev"}), "auto, cpu, cuda or cuda:N");
+  EXPECT_EQ(about({"tune", "--jo"}), "trials side by side");
+}
+
 TEST_F(CompleteWords, OffersTheWordsThatAnOptionTakes) {
   EXPECT_EQ(offered({"eval", "--split", ""}), (List{"train", "val", "test"}));
   EXPECT_EQ(offered({"eval", "--split=v"}), List{"--split=val"});
@@ -92,6 +101,17 @@ TEST_F(CompleteWords, OffersEveryKeyAfterSet) {
   EXPECT_EQ(offered({"train", "--set", "train.nonsense="}), List{});
   EXPECT_TRUE(offers({"eval", "--set", "evaluate."}, "evaluate.nms.iou="));
   EXPECT_FALSE(offers({"eval", "--set", "train."}, "train.patience=")) << "which eval refuses";
+}
+
+TEST_F(CompleteWords, OffersTheSecondValueOfOneSet) {
+  EXPECT_TRUE(offers({"train", "--set", "train.epochs=50", "data.fo"}, "data.format="));
+  EXPECT_TRUE(offers({"train", "--set", "train.epochs=50", "train.batch=4", "data.fo"}, "data.format="));
+  EXPECT_TRUE(offers({"train", "--set", "train.epochs=50", "optimizer.kind="}, "optimizer.kind=sgd"));
+  EXPECT_TRUE(offers_files({"train", "--set", "train.epochs=50", ""})) << "the configuration's";
+  for (const List& words : std::vector<List>{{"train", "--set", "train.epochs=50", "run.yaml", "data.fo"},
+                                             {"train", "--set", "train.epochs=50", "--no-graph", "data.fo"},
+                                             {"train", "--epochs", "50", "data.fo"}})
+    EXPECT_FALSE(offers(words, "data.format=")) << words[3];
 }
 
 }  // namespace

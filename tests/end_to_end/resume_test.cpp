@@ -132,7 +132,7 @@ TEST_F(Resumed, WhatScoresWereMeasuredByDoesNotChange) {
 TEST_F(Resumed, AModelThatIsNamedAloneSaysNothingAboutTheData) {
   ASSERT_EQ(run(train({}, {"train.iterations=1"})).code, 0);
   const ProgramResult resumed = run({"train", "--model", "model.yaml", "--resume", "runs/run"});
-  expect_words(resumed, 0, {"from which the command line differs", "in the command line"});
+  expect_words(resumed, 0, {"from which the command line differs", " by default\n"});
   EXPECT_EQ(resumed.err.find("data.train"), std::string::npos) << resumed.err;
 }
 

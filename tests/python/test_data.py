@@ -1,6 +1,7 @@
 """Dataset and check()."""
 
 import gc
+import os
 import pathlib
 import shutil
 import threading
@@ -157,6 +158,23 @@ def test_a_text_that_is_given_for_a_key_is_that_text(data, text):
     with pytest.raises(brightnet.InputError, match=r"'format' is '\[v\]'"):
         brightnet.check(data, **{"data.format": pathlib.Path("[v]")})
     assert brightnet.check(data, **{"data.classes": '["circle", "square", "triangle"]'})  # a list, as the command line has it
+
+
+def test_a_path_that_is_not_utf8_may_be_a_setting(data, tmp_path):
+    folder = os.fsencode(tmp_path) + b"/v\xff"
+    shutil.copytree(os.fsencode(data), folder)
+    for images in (os.fsdecode(folder) + "/images/val", pathlib.Path(os.fsdecode(folder), "images/val")):
+        settings = {"data.val": images}
+        assert brightnet.check(data, settings=settings)["usable"]
+        assert len(dataset(data, **settings)) == 3
+    with pytest.raises(brightnet.InputError, match=r"v\\xff/none"):
+        brightnet.check(data, settings={"data.val": os.fsdecode(folder) + "/none"})
+
+
+@pytest.mark.parametrize("value", ["images/v\0al", pathlib.Path("v\0"), ["images/val", "v\0"]])
+def test_a_setting_has_no_nul(data, value):
+    with pytest.raises(brightnet.InputError, match=r"^check\(\): data.val is .*, and no name has the character NUL"):
+        brightnet.check(data, settings={"data.val": value})
 
 
 def test_check_says_what_is_wrong(data, tmp_path):

@@ -132,6 +132,37 @@ TEST_F(SearchValues, EndsItsLogAlsoWhereItIsStoppedOrFails) {
   EXPECT_TRUE(text.ends_with(" error the answer is not taken.\n")) << text;
 }
 
+/// More time would not help a program that ends at once.
+TEST_F(SearchValues, EndsWithAnErrorWhereEveryTrialFailed) {
+  const auto error_of = [&](const std::string& end, const std::string& out) {
+    const fs::path program = run_.folder() / "program";
+    write_atomically(program, "#!/bin/sh\n" + end + '\n');
+    fs::permissions(program, fs::perms::owner_all);
+    const Logged logged;
+    std::pair<std::string, ExitCode> said{"nothing", ExitCode::done};
+    try {
+      search_values(
+          {.run = {.config = run_.config().string()}, .device = "cpu", .folder = run_.folder() / out},
+          {.program = program, .keys = {"optimizer.rate"}, .trials = 2, .epochs = 1});
+    } catch (const Error& error) {
+      said = {error.what(), error.code()};
+    }
+    EXPECT_EQ(logged.text().find("--minutes"), std::string::npos) << logged.text();
+    return said;
+  };
+  const auto [crashed, internal] = error_of("exit 1", "crashed");
+  EXPECT_EQ(internal, ExitCode::internal);
+  EXPECT_NE(crashed.find("all 2 trials failed; of trial 0: it ended with exit code 1."), std::string::npos)
+      << crashed;
+  EXPECT_NE(crashed.find("crashed/trials/0000.log"), std::string::npos) << crashed;
+  const auto [killed, input] = error_of("kill -9 $$", "killed");
+  EXPECT_EQ(input, ExitCode::input);
+  EXPECT_NE(killed.find("it was ended by signal 9. The system"), std::string::npos) << killed;
+  // Of these more time may help.
+  const std::string none = "mkdir -p \"$4\"; printf 'epoch,AP,AP50\\n1,,\\n' > \"$4/metrics.csv\"";
+  EXPECT_EQ(error_of(none + "; exit 0", "short").first, "nothing");
+}
+
 TEST_F(SearchValues, DividesTheThreadsAmongTrialsSideBySide) {
   const int before = compute_threads();
   omp_set_num_threads(6);

@@ -103,8 +103,8 @@ std::string choose_for_planning(RunConfig& config, const Model& model, const Fas
       config, run_facts(config, &model, training, {"", device, compute_threads()}, Communicator::solo()));
   if (!assumed) return "";
   return fmt::format(
-      "The training images are not known here, so a batch of {} is assumed, as for a large data set; --set "
-      "train.batch=N sets another.",
+      "The training images are not known here, so a batch of {} is assumed, as for a large data set; --batch N "
+      "sets another.",
       config.train.batch.value());
 }
 

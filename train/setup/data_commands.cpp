@@ -130,6 +130,7 @@ void convert_data(const Configuration& data, const std::string& format, const st
 }
 
 void shard_data(const Configuration& data, const std::filesystem::path& folder, uint64_t bytes) {
+  OptionRanges("shard_data()").at_least(1, "bytes", bytes);
   const RunConfig config = data_config(data);
   check_empty_folder(folder);
   check_outside(config.data, folder);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "brightnet/memory.h"
@@ -23,8 +25,8 @@ struct MemoryReport {
   NetworkMemory inference;
   ParameterLayout layout;
   int batch;
-  int largest = -1;  ///< largest training batch in `device_memory`; −1: not asked for
-  size_t device_memory = 0;
+  int largest;  ///< largest training batch in `device_memory`; −1: not asked for
+  size_t device_memory;
 
   size_t inference_peak() const { return layout.floats() * sizeof(float) + inference.arena(); }
 };
@@ -63,13 +65,21 @@ MemoryReport make_report(const MemoryOptions& options) {
   RunConfig& config = named.config;
   if (!options.run.precision.empty()) config.train.precision = parse_precision(options.run.precision);
   const bool sized = options.height > 0;
-  if (sized) config.train.size = InputSize(options.height, options.width);  // not `auto`
+  if (sized) {
+    config.train.size = InputSize(options.height, options.width);  // not `auto`
+    require_input_size(named.model, config.train.size);
+  }
   const std::string assumption = choose_for_planning(config, named.model, fast_precision(options.device));
   const auto backend = open_planner(options.device, config.train.precision);
   if (sized) config.train.sizes.clear();
   open_teacher(config, named.model, known_classes(config.data).value_or(std::vector<std::string>()));
-  // Without --batch: what a run of this configuration would choose.
+  const bool asks = !options.device_memory.empty();
+  const size_t device_memory = asks ? parse_bytes(options.device_memory) : 0;
+  const int largest = asks ? largest_batch(config, named.model, *backend, device_memory) : -1;
+  // Without --batch: what a run of this configuration would choose, or, where none would fit, what it needs at least.
   int batch = options.batch > 0 ? options.batch : config.train.micro_batch.value_or(0);
+  if (batch == 0 && largest == 0)
+    batch = std::min<int>(config.train.batch, least_micro_batch(config, named.model, 1));
   if (batch == 0) {
     if (!assumption.empty()) log::info("{}", assumption);
     batch = choose_micro_batch(config, named.model, *backend, config.train.batch,
@@ -85,13 +95,13 @@ MemoryReport make_report(const MemoryOptions& options) {
                            .width = config.evaluation_size().width,
                            .precision = config.train.precision,
                            .mode = Mode::infer});
-  MemoryReport report{named, plan_run(config, named.model, *backend, batch), inference.memory(), layout,
-                      batch};
-  if (!options.device_memory.empty()) {
-    report.device_memory = parse_bytes(options.device_memory);
-    report.largest = largest_batch(config, named.model, *backend, report.device_memory);
-  }
-  return report;
+  return {named,
+          plan_run(config, named.model, *backend, batch),
+          inference.memory(),
+          layout,
+          batch,
+          largest,
+          device_memory};
 }
 
 std::string layer_table(const MemoryReport& report) {

@@ -342,7 +342,10 @@ std::string describe_differences(const OpenRun& run, const std::string& asked_fi
   std::string lines, free;
   for (const auto& [key, kept, asked] : compare(run.config, *run.asked)) {
     if (is_its_own(key, asked) || (key.starts_with("data.") && !asks_for_data)) continue;
-    lines += fmt::format("\n  {}: {} in the run, {} in {}", key, kept, asked, place);
+    // Of --data the keys are found, and not said one by one.
+    const bool said = run.asked->says(key) || key.starts_with("data.");
+    lines +=
+        fmt::format("\n  {}: {} in the run, {} {}", key, kept, asked, said ? "in " + place : "by default");
     if (may_change(key)) free += (free.empty() ? "" : ", ") + key;
   }
   if (is_other_model(run, model)) lines += fmt::format("\n  model: not the one in {}", place);

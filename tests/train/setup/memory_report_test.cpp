@@ -1,6 +1,7 @@
 // The answer of `brightnet memory`: what its parts make up.
 #include "brightnet/memory.h"
 #include "core/json.h"
+#include "tests/logged.h"
 #include "tests/train/small_run.h"
 
 namespace brightnet::testing {
@@ -43,6 +44,43 @@ TEST(MemoryReport, OfAModelByItselfRefusesTheKeysOfARunByWhatTheyAre) {
   }
   EXPECT_EQ(refusal("input.channels=1"), "");
   EXPECT_NE(refusal("inptu.channels=1").find("Did you mean 'input'?"), std::string::npos);
+}
+
+std::string refusal_of(const MemoryOptions& options) {
+  try {
+    plan_memory(options);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(MemoryReport, AdvisesForABatchAnOptionThatItHas) {
+  const Logged logged;
+  plan_memory({.run = {.config = "demo"}, .device = "cpu", .device_memory = "8GiB"});
+  EXPECT_NE(logged.text().find("a batch of 64 is assumed, as for a large data set; --batch N sets another."),
+            std::string::npos)
+      << logged.text();
+  EXPECT_EQ(logged.text().find("--set"), std::string::npos) << "which it refuses for a model by itself";
+}
+
+TEST(MemoryReport, RefusesASizeByTheStrideWithAndWithoutABatch) {
+  for (const int batch : {0, 4}) {
+    const std::string said =
+        refusal_of({.run = {.config = "demo"}, .device = "cpu", .batch = batch, .height = 100, .width = 100});
+    EXPECT_NE(
+        said.find("does not fit the model 'demo'. Its sides must be multiples of 16, such as 96 and 112."),
+        std::string::npos)
+        << said;
+  }
+}
+
+TEST(MemoryReport, SaysOfTooLittleDeviceMemoryThatNoImageFits) {
+  const MemoryOptions options{.run = {.config = "demo"}, .device = "cpu", .device_memory = "1MiB"};
+  EXPECT_EQ(refusal_of(options), "");
+  const Json json = Json::parse(plan_memory(options).json);
+  EXPECT_EQ(json["largest_batch"], 0);
+  EXPECT_EQ(json["batch"], 1) << "what is needed at least";
 }
 
 }  // namespace

@@ -93,6 +93,16 @@ TEST_F(ResumedRun, NamesItsOwnWeightsForANewRun) {
   EXPECT_EQ(advised_weights(differences), folder.last().string());
 }
 
+TEST_F(ResumedRun, SaysWhichDifferencesNobodyHasWritten) {
+  OpenRun run = open("loader.workers=0");
+  run.asked = load_run_config("", {"model=" + run.config.model, "optimizer.rate=0.01"}, false);
+  const std::string text =
+      describe_differences(run, "", load_model(run.config, static_cast<int>(run.config.data.classes.size())));
+  EXPECT_NE(text.find("optimizer.rate: 0.02 in the run, 0.01 in the command line\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("train.save_every: 0 in the run, 30 by default\n"), std::string::npos) << text;
+}
+
 TEST_F(ResumedRun, ChangesNothingThatItsWeightsAndScoresDependOn) {
   for (const char* assignment : {"loader.shuffle_buffer=8",
                                  "evaluate.best_by=AP50",
