@@ -136,9 +136,10 @@ Dataset images_to_calibrate_on(const RunConfig& config, const TrainedModel& trai
   }
   Dataset images = training_images(config, read_split(config, Split::train));
   const std::ptrdiff_t all = std::ssize(images.images);
-  log::info("Calibrating on {} of {} {}{}", std::min<std::ptrdiff_t>(count, all), all,
+  log::info("Calibrating on {} of {} {}{} at {}", std::min<std::ptrdiff_t>(count, all), all,
             config.data.tiles ? "tiles of the " : "",
-            config.data.format == &unlabelled_format() ? "images" : "training images");
+            config.data.format == &unlabelled_format() ? "images" : "training images",
+            trained.size.described());
   return images;
 }
 
@@ -170,7 +171,9 @@ QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& opt
                                            line.show(fmt::format("calibrating, {} of {} steps", done, all));
                                        }});
   line.clear();
-  Json json{{"ranges", ranges_json(calibration)}, {"equalized_pairs", calibration.equalized_pairs}};
+  Json json{{"ranges", ranges_json(calibration)},
+            {"equalized_pairs", calibration.equalized_pairs},
+            {"size", trained.size}};
   std::string text = ranges_text(calibration);
   if (measures) {
     ApMeasurement measure(weights, calibration, options);
@@ -191,6 +194,16 @@ QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& opt
   }
   return {Weights(std::make_shared<const TrainedModel>(std::move(calibration.quantized))),
           {text, to_text(json)}};
+}
+
+QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& options, int height, int width) {
+  if (height < 0 || width < 0 || (height == 0) != (width == 0))
+    throw InputError("height and width must both be above 0, or both be 0 for those of the weights",
+                     "quantize()");
+  if (height == 0) return quantize(weights, options);
+  auto sized = std::make_shared<TrainedModel>(weights.trained());
+  sized->size = InputSize(height, width);
+  return quantize(Weights(std::move(sized)), options);
 }
 
 }  // namespace brightnet

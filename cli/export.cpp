@@ -77,12 +77,13 @@ fs::path default_file(const ExportArguments& arguments, const std::string& endin
                                   (arguments.half ? "_half" : "") + ending);
 }
 
-/// The weights, quantised where that is asked for.
+/// The weights, quantised where that is asked for: for the size of the input that is exported.
 Weights open_weights_to_export(const ExportArguments& arguments) {
   Weights weights = Weights::open(arguments.weights);
   if (!arguments.int8) return weights;
   if (!arguments.report.empty()) check_answer(arguments.report, "ranges");
-  QuantizedWeights quantized = quantize(weights, arguments.quantization);
+  QuantizedWeights quantized =
+      quantize(weights, arguments.quantization, arguments.onnx.height, arguments.onnx.width);
   print_answer(arguments.report, quantized.report);
   return quantized.weights;
 }

@@ -1,6 +1,8 @@
 // What quantize() reports where AP is measured.
 #include "brightnet/quantize.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "brightnet/detect.h"
@@ -37,12 +39,10 @@ fs::path write_weights_that_round_badly(const SmallRun& run) {
   return file;
 }
 
-TEST(Quantize, SaysWhatIsLostWhereNoLayerAloneIsToBlame) {
-  if (!cpu::has_int8_products()) GTEST_SKIP() << "this CPU does not sum 8-bit products exactly";
-  const SmallRun run(6, 4);
-  const fs::path file = write_weights_that_round_badly(run), labels = run.folder() / "data/labels/val";
-  // The truth is what the network finds in fp32.
-  detect_files({.weights = {.weights = file},
+/// Makes the objects that the weights detect the truth of the run's validation images.
+void make_truth_of(const fs::path& weights, const SmallRun& run) {
+  const fs::path labels = run.folder() / "data/labels/val";
+  detect_files({.weights = {.weights = weights},
                 .source = (run.folder() / "data/images/val").string(),
                 .device = "cpu",
                 .confidence = 0.1f,
@@ -50,6 +50,49 @@ TEST(Quantize, SaysWhatIsLostWhereNoLayerAloneIsToBlame) {
                 .txt = run.folder() / "found"});
   fs::remove_all(labels);
   fs::copy(run.folder() / "found", labels);
+}
+
+TEST(Quantize, CalibratesAndMeasuresAtTheSizeThatIsAskedFor) {
+  if (!cpu::has_int8_products()) GTEST_SKIP() << "this CPU does not sum 8-bit products exactly";
+  const SmallRun run(6, 4);
+  const fs::path file = write_small_weights(run);
+  make_truth_of(file, run);  // at 64 x 64
+  const Weights weights = Weights::open(file);
+  const std::string data = run.config().string();
+  const QuantizationOptions options{.data = data, .images = 3, .max_loss = 100};
+  const auto ap = [&](const Weights& of, const char* precision, int height, int width) {
+    const DeviceOptions device{.device = "cpu", .precision = precision};
+    return evaluate(of, data, {.device = device, .height = height, .width = width}).AP;
+  };
+  ASSERT_GT(std::abs(ap(weights, "fp32", 32, 96) - ap(weights, "fp32", 0, 0)), 0.01) << "sizes that differ";
+  const Json recorded = Json::parse(quantize(weights, options).report.json);
+  const Logged logged;
+  const QuantizedWeights quantized = quantize(weights, options, 32, 96);
+  EXPECT_NE(logged.text().find("3 of 6 training images at 32x96"), std::string::npos) << logged.text();
+  EXPECT_EQ(quantized.weights.input_height(), 32);
+  EXPECT_EQ(quantized.weights.input_width(), 96);
+  const Json report = Json::parse(quantized.report.json);
+  EXPECT_EQ(recorded["size"], 64);
+  EXPECT_EQ(report["size"], Json::array({32, 96}));
+  EXPECT_NE(report["ranges"], recorded["ranges"]);
+  EXPECT_NEAR(report["AP_fp32"].get<double>(), ap(weights, "fp32", 32, 96), 1e-6);
+  EXPECT_NEAR(report["AP_int8"].get<double>(), ap(quantized.weights, "int8", 32, 96), 1e-6);
+}
+
+TEST(Quantize, RefusesHalfASizeAndOneThatDoesNotFit) {
+  const SmallRun run(2, 1);
+  const Weights weights = Weights::open(write_small_weights(run));
+  const QuantizationOptions options{.data = run.config().string()};
+  EXPECT_THROW(quantize(weights, options, 64, 0), InputError);
+  EXPECT_THROW(quantize(weights, options, -64, -64), InputError);
+  EXPECT_THROW(quantize(weights, options, 64, 65), InputError);
+}
+
+TEST(Quantize, SaysWhatIsLostWhereNoLayerAloneIsToBlame) {
+  if (!cpu::has_int8_products()) GTEST_SKIP() << "this CPU does not sum 8-bit products exactly";
+  const SmallRun run(6, 4);
+  const fs::path file = write_weights_that_round_badly(run);
+  make_truth_of(file, run);  // in fp32
   const Weights weights = Weights::open(file);
   const std::string data = run.config().string();
   const Logged logged;

@@ -58,6 +58,13 @@ TEST_F(Int8, IsWrittenBesideTheWeightsFromOneCalibration) {
                  "quantised already");
 }
 
+TEST_F(Int8, IsCalibratedAtTheSizeThatIsExported) {
+  const ProgramResult made = run_export(
+      {"--format", "onnx", "--int8", "--data", "data.yaml", "--size", "96", "--json", "report.json"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(json::parse(read_file(run_.folder() / "report.json"))["size"], 96);
+}
+
 TEST_F(Int8, IsCalibratedOnAFolderOfPhotos) {
   fs::copy(run_.folder() / "data/images/val", run_.folder() / "photos");
   const ProgramResult made = run_export({"--format", "safetensors", "--int8", "--data", "photos"});
