@@ -36,8 +36,7 @@ class ApMeasurement {
     EvaluationOptions how{.device = {.device = "cpu", .precision = quantized ? "int8" : "fp32"},
                           .settings = options_.settings};
     if (!quantized) return measure(original_, options_.data, how).AP;
-    auto trained = std::make_shared<TrainedModel>(calibration_.quantized);
-    trained->model.quantization = quantization;
+    auto trained = std::make_shared<const TrainedModel>(with_part(calibration_, quantization));
     const double ap = measure(Weights(std::move(trained)), options_.data, how).AP;
     if (line_.due()) line_.show(fmt::format("measuring AP, {} networks done, the last AP {:.4f}", done_, ap));
     return ap;
@@ -186,11 +185,6 @@ QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& opt
     json["images_per_s_fp32"] = sensitivity.images_per_s_float;
     json["images_per_s_int8"] = sensitivity.images_per_s_quantized;
     text += sensitivity_text(sensitivity);
-    const double lost = 100 * (sensitivity.AP_float - sensitivity.AP_quantized);
-    if (lost > options.max_loss) {
-      log::warn("{:.2f} AP points are lost, more than --max-loss {}: what is left in int8 loses none alone.",
-                lost, options.max_loss);
-    }
   }
   return {Weights(std::make_shared<const TrainedModel>(std::move(calibration.quantized))),
           {text, to_text(json)}};
