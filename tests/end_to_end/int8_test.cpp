@@ -171,6 +171,20 @@ TEST_F(Int8, WhereItCannotBeWrittenIsSaidBeforeTheCalibration) {
   }
 }
 
+TEST_F(Int8, TheReportIsNoFileThatIsWrittenBesideIt) {
+  const auto expect_refused_before = [&](const std::vector<std::string>& format, const std::string& file) {
+    std::vector<std::string> words{"--int8", "--data", "data.yaml", "--json", file};
+    words.insert(words.begin(), format.begin(), format.end());
+    const ProgramResult refused = run_export(words);
+    expect_refused(refused, file + ": two outputs would be written there");
+    EXPECT_EQ(refused.err.find("Calibrating"), std::string::npos) << refused.err;
+    EXPECT_FALSE(fs::exists(run_.folder() / file));
+  };
+  expect_refused_before({"--format", "onnx"}, "weights_int8.onnx");
+  expect_refused_before({"--format", "safetensors", "--out", "new/x"}, "new/x");
+  expect_refused_before({"--for", "triton", "--out", "served"}, "served/config.pbtxt");
+}
+
 TEST_F(Int8, IsRefusedWhereItCannotBe) {
   expect_refused(run_export({"--format", "onnx", "--int8"}), "--data");
   expect_refused(run_export({"--format", "onnx", "--max-loss", "0.3"}), "--int8");
