@@ -27,28 +27,32 @@ namespace {
 /// Runs measurements of AP, which differ in the network alone.
 class ApMeasurement {
  public:
-  ApMeasurement(const Weights& original, const Calibration& calibration, const QuantizationOptions& options)
-      : original_(original), calibration_(calibration), options_(options) {}
+  /// Measures the network in fp32, which refuses data that it cannot be measured on.
+  ApMeasurement(const Weights& original, const QuantizationOptions& options)
+      : options_(options), fp32_(ap_of(original, "fp32")) {}
 
-  double operator()(const Quantization& quantization) {
+  /// Without a quantisation, in fp32.
+  double operator()(const Calibration& calibration, const Quantization& quantization) {
+    if (quantization.empty()) return fp32_;
     ++done_;
-    const bool quantized = !quantization.empty();
-    EvaluationOptions how{.device = {.device = "cpu", .precision = quantized ? "int8" : "fp32"},
-                          .settings = options_.settings};
-    if (!quantized) return measure(original_, options_.data, how).AP;
-    auto trained = std::make_shared<const TrainedModel>(with_part(calibration_, quantization));
-    const double ap = measure(Weights(std::move(trained)), options_.data, how).AP;
+    auto trained = std::make_shared<const TrainedModel>(with_part(calibration, quantization));
+    const double ap = ap_of(Weights(std::move(trained)), "int8");
     if (line_.due()) line_.show(fmt::format("measuring AP, {} networks done, the last AP {:.4f}", done_, ap));
     return ap;
   }
   void clear() { line_.clear(); }
 
  private:
-  const Weights& original_;
-  const Calibration& calibration_;
+  double ap_of(const Weights& weights, const char* precision) const {
+    return measure(weights, options_.data,
+                   {.device = {.device = "cpu", .precision = precision}, .settings = options_.settings})
+        .AP;
+  }
+
   const QuantizationOptions& options_;
+  const double fp32_;
   ProgressLine line_{10};
-  int done_ = 0;
+  int done_ = 1;
 };
 
 Json ranges_json(const Calibration& calibration) {
@@ -158,6 +162,8 @@ QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& opt
   const NamedRun named(configuration_at(options.data, options.settings), measures);
   RunConfig config = run_to_calibrate_on(named, options, measures);
   config.data.takes_settings = false;
+  std::optional<ApMeasurement> ap;
+  if (measures) ap.emplace(weights, options);
   const Dataset images = images_to_calibrate_on(config, trained, options.images);
   const CalibrationInputs inputs(images, options.images, trained.fit(), std::min(compute_threads(), 8));
   ProgressLine line(10);
@@ -175,10 +181,10 @@ QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& opt
             {"size", trained.size}};
   std::string text = ranges_text(calibration);
   if (measures) {
-    ApMeasurement measure(weights, calibration, options);
-    const Sensitivity sensitivity = keep_sensitive_layers(
-        calibration, options.max_loss, inputs, [&](const Quantization& part) { return measure(part); });
-    measure.clear();
+    const Sensitivity sensitivity =
+        keep_sensitive_layers(calibration, options.max_loss, inputs,
+                              [&](const Quantization& part) { return (*ap)(calibration, part); });
+    ap->clear();
     json["layers"] = sensitivity_json(sensitivity);
     json["AP_fp32"] = sensitivity.AP_float;
     json["AP_int8"] = sensitivity.AP_quantized;

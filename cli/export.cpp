@@ -18,6 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What takes the thresholds of detections.
+constexpr const char* nms_outputs = "--heads nms and --for deepstream";
+
 struct ExportArguments {
   WeightsFiles weights;
   std::string format, out, describe, server;
@@ -92,7 +95,7 @@ void export_as_onnx(const ExportArguments& arguments) {
   refuse_options(arguments.darknet_only, "--format darknet");
   OnnxExportOptions options = arguments.onnx;
   options.batch = batch_of(arguments.batch);
-  if (options.heads != "nms") refuse_options(arguments.nms_only, "--heads nms");
+  if (options.heads != "nms") refuse_options(arguments.nms_only, nms_outputs);
   const fs::path file = arguments.out.empty() ? default_file(arguments, ".onnx") : fs::path(arguments.out);
   check_output_file(file);
   refuse_to_replace_inputs({file}, inputs(arguments));
@@ -109,7 +112,7 @@ void export_for_server(const ExportArguments& arguments) {
                            arguments.onnx_only.end();
   options.batch = batch_given ? batch_of(arguments.batch) : 0;
   if (arguments.server != "deepstream" && options.heads != "nms")
-    refuse_options(arguments.nms_only, "--heads nms and --for deepstream");
+    refuse_options(arguments.nms_only, nms_outputs);
   const fs::path folder =
       arguments.out.empty() ? default_file(arguments, "_" + arguments.server) : fs::path(arguments.out);
   if (arguments.int8 && arguments.server == "deepstream")  // before it calibrates

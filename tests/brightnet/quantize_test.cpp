@@ -78,6 +78,15 @@ TEST(Quantize, CalibratesAndMeasuresAtTheSizeThatIsAskedFor) {
   EXPECT_NEAR(report["AP_int8"].get<double>(), ap(quantized.weights, "int8", 32, 96), 1e-6);
 }
 
+TEST(Quantize, RefusesDataOfOtherClassesBeforeItCalibrates) {
+  if (!cpu::has_int8_products()) GTEST_SKIP() << "this CPU does not sum 8-bit products exactly";
+  const SmallRun run(2, 1);
+  const Weights weights = Weights::open(write_small_weights(run, {"triangle", "star"}));
+  const Logged logged;
+  EXPECT_THROW(quantize(weights, {.data = run.config().string(), .max_loss = 1}), InputError);
+  EXPECT_EQ(logged.text().find("Calibrating"), std::string::npos) << logged.text();
+}
+
 TEST(Quantize, RefusesHalfASizeAndOneThatDoesNotFit) {
   const SmallRun run(2, 1);
   const Weights weights = Weights::open(write_small_weights(run));

@@ -80,6 +80,11 @@ void warn_of_idle_keys(const RunConfig& config) {
     log::warn("{}: {} has no effect, as train.teacher names no teacher.", config.where(key), key);
 }
 
+/// How images come to the size of the input.
+const char* words_of_fit(bool letterboxed) {
+  return letterboxed ? "letterboxed" : "stretched";
+}
+
 void refuse_other_classes(const RunConfig& config, const TrainedModel& teacher,
                           const std::vector<std::string>& classes) {
   if (classes.empty() || teacher.classes == classes) return;
@@ -130,6 +135,11 @@ void open_teacher(RunConfig& config, const Model& model, const std::vector<std::
   train.teacher_sha256 = hash;
   refuse_other_classes(config, teacher, classes);
   check_sizes(config, teacher.model);
+  if (!old && teacher.letterbox != config.augment.letterbox) {
+    log::warn(
+        "The teacher was trained on {} images, and sees this run's, which are {}: augment.letterbox={} makes them alike.",
+        words_of_fit(teacher.letterbox), words_of_fit(config.augment.letterbox), teacher.letterbox);
+  }
   auto distillation = std::make_shared<Distillation>(
       make_distillation(model, teacher.model, train.distill, train.distill_features));
   distillation->teacher_layout = std::move(teacher.layout);
