@@ -39,6 +39,11 @@ std::vector<Precision> trainable_precisions(const std::string& list, Precision f
   return all;
 }
 
+/// Refuses a precision that the device does not have before the first is measured.
+void check_device(const BenchmarkOptions& options, const std::vector<Precision>& precisions) {
+  for (const Precision precision : precisions) open_device(options.device, precision);
+}
+
 double milliseconds(double seconds) {
   return 1e3 * seconds;
 }
@@ -189,7 +194,9 @@ Answer benchmark_step(const BenchmarkOptions& options) {
   how.steps_only = options.steps_only;
   std::string text;
   Json answer{{"model", named.model.name}, {"results", Json::array()}};
-  for (const Precision precision : trainable_precisions(options.precision, named.config.train.precision)) {
+  const auto precisions = trainable_precisions(options.precision, named.config.train.precision);
+  check_device(options, precisions);
+  for (const Precision precision : precisions) {
     how.precision = precision;
     // A new backend, so that peak_bytes is that of this precision.
     const auto backend = open_device(options.device, precision);
@@ -206,10 +213,16 @@ Answer benchmark_inference(const BenchmarkOptions& options) {
   const InputSize size = options.height > 0 ? InputSize(options.height, options.width) : InputSize(0);
   std::string text;
   Json answer{{"model", trained.model.name}, {"results", Json::array()}};
-  for (const Precision precision : precisions(options.precision, Precision::fp32)) {
+  const std::vector<Precision> all = precisions(options.precision, Precision::fp32);
+  const auto network_in = [&](Precision precision, Backend& backend) {
+    return InferenceNetwork(trained, backend,
+                            {.precision = precision, .batch = std::max(1, options.batch), .size = size});
+  };
+  for (const Precision precision : all)  // refuses before the first is measured
+    network_in(precision, *open_device(options.device, precision));
+  for (const Precision precision : all) {
     const auto backend = open_device(options.device, precision);
-    InferenceNetwork network(trained, *backend,
-                             {.precision = precision, .batch = std::max(1, options.batch), .size = size});
+    InferenceNetwork network = network_in(precision, *backend);
     const InferenceBenchmark measured = measure_inference(network, options.seconds);
     add(text, inference_table(measured, !options.steps_only) + '\n', options);
     answer["results"].push_back(inference_json(measured));
@@ -221,7 +234,9 @@ Answer benchmark_kernels(const BenchmarkOptions& options) {
   check_ranges(options);
   std::string text;
   Json answer{{"results", Json::array()}};
-  for (const Precision precision : trainable_precisions(options.precision, Precision::fp32)) {
+  const std::vector<Precision> precisions = trainable_precisions(options.precision, Precision::fp32);
+  check_device(options, precisions);
+  for (const Precision precision : precisions) {
     const auto backend = open_device(options.device, precision);
     const auto kernels = measure_kernels(*backend, precision, options.batch > 0 ? options.batch : 8);
     std::string table = fmt::format("{} in {}, relative to the bandwidth of a memory copy\n", backend->name(),

@@ -250,12 +250,17 @@ std::vector<std::string> channel_importances() {
   return enum_names<FilterImportance>();
 }
 
+std::vector<std::filesystem::path> files_of_pruning(const std::filesystem::path& out) {
+  return {out / "model.yaml", out / "weights.safetensors"};
+}
+
 PrunedNetwork prune(const PruningOptions& options) {
   check(options);
-  PrunedNetwork made{.model = options.out / "model.yaml", .weights = options.out / "weights.safetensors"};
+  const std::vector<std::filesystem::path> files = files_of_pruning(options.out);
+  PrunedNetwork made{.model = files[0], .weights = files[1]};
   const WeightsFiles& read = options.weights;
-  refuse_to_replace_inputs({made.model, made.weights}, {weights_file(read.weights), read.cfg, read.names});
-  for (const auto& file : {made.model, made.weights}) {
+  refuse_to_replace_inputs(files, {weights_file(read.weights), read.cfg, read.names});
+  for (const auto& file : files) {
     if (!options.replace) refuse_to_replace(file);
   }
   check_folder(options.out, "--out");

@@ -33,6 +33,9 @@ struct PrunedNetwork {
   std::string fine_tuning = {};        ///< the command that trains it further
 };
 
+/// The files that prune() writes into this folder.
+BRIGHTNET_PUBLIC std::vector<std::filesystem::path> files_of_pruning(const std::filesystem::path& out);
+
 /// Removes whole channels of a network (docs/deploy.md#smaller-networks). Throws InputError for options outside their ranges,
 /// for quantised weights, for files that are there, and for data that are not of the weights' classes.
 BRIGHTNET_PUBLIC PrunedNetwork prune(const PruningOptions& options);

@@ -28,29 +28,32 @@ namespace {
 /// Runs measurements of AP, which differ in the network alone.
 class ApMeasurement {
  public:
-  ApMeasurement(const Weights& original, const Calibration& calibration, const QuantizationOptions& options)
-      : original_(original), calibration_(calibration), options_(options) {}
+  /// Measures the network in fp32, which refuses data that it cannot be measured on.
+  ApMeasurement(const Weights& original, const QuantizationOptions& options)
+      : options_(options), fp32_(ap_of(original, "fp32")) {}
 
-  double operator()(const Quantization& quantization) {
+  /// Without a quantisation, in fp32.
+  double operator()(const Calibration& calibration, const Quantization& quantization) {
+    if (quantization.empty()) return fp32_;
     ++done_;
-    const bool quantized = !quantization.empty();
-    EvaluationOptions how{.device = {.device = "cpu", .precision = quantized ? "int8" : "fp32"},
-                          .settings = options_.settings};
-    if (!quantized) return measure(original_, options_.data, how).AP;
-    auto trained = std::make_shared<TrainedModel>(calibration_.quantized);
-    trained->model.quantization = quantization;
-    const double ap = measure(Weights(std::move(trained)), options_.data, how).AP;
+    auto trained = std::make_shared<const TrainedModel>(with_part(calibration, quantization));
+    const double ap = ap_of(Weights(std::move(trained)), "int8");
     if (line_.due()) line_.show(fmt::format("measuring AP, {} networks done, the last AP {:.4f}", done_, ap));
     return ap;
   }
   void clear() { line_.clear(); }
 
  private:
-  const Weights& original_;
-  const Calibration& calibration_;
+  double ap_of(const Weights& weights, const char* precision) const {
+    return measure(weights, options_.data,
+                   {.device = {.device = "cpu", .precision = precision}, .settings = options_.settings})
+        .AP;
+  }
+
   const QuantizationOptions& options_;
+  const double fp32_;
   ProgressLine line_{10};
-  int done_ = 0;
+  int done_ = 1;
 };
 
 Json ranges_json(const Calibration& calibration) {
@@ -137,9 +140,10 @@ Dataset images_to_calibrate_on(const RunConfig& config, const TrainedModel& trai
   }
   Dataset images = training_images(config, read_split(config, Split::train));
   const std::ptrdiff_t all = std::ssize(images.images);
-  log::info("Calibrating on {} of {} {}{}", std::min<std::ptrdiff_t>(count, all), all,
+  log::info("Calibrating on {} of {} {}{} at {}", std::min<std::ptrdiff_t>(count, all), all,
             config.data.tiles ? "tiles of the " : "",
-            config.data.format == &unlabelled_format() ? "images" : "training images");
+            config.data.format == &unlabelled_format() ? "images" : "training images",
+            trained.size.described());
   return images;
 }
 
@@ -161,6 +165,8 @@ QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& opt
   const NamedRun named(configuration_at(options.data, options.settings), measures);
   RunConfig config = run_to_calibrate_on(named, options, measures);
   config.data.takes_settings = false;
+  std::optional<ApMeasurement> ap;
+  if (measures) ap.emplace(weights, options);
   const Dataset images = images_to_calibrate_on(config, trained, options.images);
   const CalibrationInputs inputs(images, options.images, trained.fit(), std::min(compute_threads(), 8));
   ProgressLine line(10);
@@ -173,27 +179,34 @@ QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& opt
                                            line.show(fmt::format("calibrating, {} of {} steps", done, all));
                                        }});
   line.clear();
-  Json json{{"ranges", ranges_json(calibration)}, {"equalized_pairs", calibration.equalized_pairs}};
+  Json json{{"ranges", ranges_json(calibration)},
+            {"equalized_pairs", calibration.equalized_pairs},
+            {"size", trained.size}};
   std::string text = ranges_text(calibration);
   if (measures) {
-    ApMeasurement measure(weights, calibration, options);
-    const Sensitivity sensitivity = keep_sensitive_layers(
-        calibration, options.max_loss, inputs, [&](const Quantization& part) { return measure(part); });
-    measure.clear();
+    const Sensitivity sensitivity =
+        keep_sensitive_layers(calibration, options.max_loss, inputs,
+                              [&](const Quantization& part) { return (*ap)(calibration, part); });
+    ap->clear();
     json["layers"] = sensitivity_json(sensitivity);
     json["AP_fp32"] = sensitivity.AP_float;
     json["AP_int8"] = sensitivity.AP_quantized;
     json["images_per_s_fp32"] = sensitivity.images_per_s_float;
     json["images_per_s_int8"] = sensitivity.images_per_s_quantized;
     text += sensitivity_text(sensitivity);
-    const double lost = 100 * (sensitivity.AP_float - sensitivity.AP_quantized);
-    if (lost > options.max_loss) {
-      log::warn("{:.2f} AP points are lost, more than --max-loss {}: what is left in int8 loses none alone.",
-                lost, options.max_loss);
-    }
   }
   return {Weights(std::make_shared<const TrainedModel>(std::move(calibration.quantized))),
           {text, to_text(json)}};
+}
+
+QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& options, int height, int width) {
+  if (height < 0 || width < 0 || (height == 0) != (width == 0))
+    throw InputError("height and width must both be above 0, or both be 0 for those of the weights",
+                     "quantize()");
+  if (height == 0) return quantize(weights, options);
+  auto sized = std::make_shared<TrainedModel>(weights.trained());
+  sized->size = InputSize(height, width);
+  return quantize(Weights(std::move(sized)), options);
 }
 
 }  // namespace brightnet

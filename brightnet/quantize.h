@@ -30,8 +30,13 @@ struct QuantizedWeights {
 };
 
 /// Post-training quantisation on the CPU (docs/deploy.md#int8). Logs its progress. Throws InputError for fewer images than one,
-/// for weights that are quantised already and when the data cannot be read, DeviceError where AP is to be measured and the CPU
+/// for weights that are quantised already, when the data cannot be read and where `max_loss` is less than what is lost with all
+/// layers in floating point, DeviceError where AP is to be measured and the CPU
 /// has no instructions for it.
 BRIGHTNET_PUBLIC QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& options);
+/// The same for a network whose input has this size in pixels, as the weights that are made then record it; 0: as recorded in
+/// `weights`. Values and AP are those of that size. Throws InputError also for a size that does not fit the network.
+BRIGHTNET_PUBLIC QuantizedWeights quantize(const Weights& weights, const QuantizationOptions& options,
+                                           int height, int width);
 
 }  // namespace brightnet

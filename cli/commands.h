@@ -1,6 +1,7 @@
 // The commands of `brightnet`. Each declares its options and stores an action; main() runs it.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -78,9 +79,10 @@ std::vector<std::string> arguments_of_rank();
 /// its JSON to the file, if there is one. Throws InputError, before the work begins, when that would replace anything but an
 /// earlier answer with this first key. Returns 0.
 int answer(const std::string& file, const std::string& first_key, const std::function<Answer()>& work);
-/// The parts of answer(), for commands that do something in between. Where a file is to be written, a command goes on to its end
-/// also when nobody reads standard output any more.
-void check_answer(const std::string& file, const std::string& first_key);
+/// The parts of answer(), for commands that do something in between, or write `others` besides: none of these may be the file.
+/// Where a file is to be written, a command goes on to its end also when nobody reads standard output any more.
+void check_answer(const std::string& file, const std::string& first_key,
+                  const std::vector<std::filesystem::path>& others = {});
 void print_answer(const std::string& file, const Answer& answer);
 void write_answer(const std::string& file, const std::string& json);
 

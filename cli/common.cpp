@@ -14,6 +14,7 @@
 #include "core/child_process.h"
 #include "core/files.h"
 #include "core/input_size.h"
+#include "core/output_files.h"
 #include "core/threads.h"
 
 namespace brightnet::cli {
@@ -152,10 +153,12 @@ void print_answer(const std::string& file, const Answer& answer) {
   write_answer(file, answer.json);
 }
 
-void check_answer(const std::string& file, const std::string& first_key) {
+void check_answer(const std::string& file, const std::string& first_key,
+                  const std::vector<std::filesystem::path>& others) {
   // From here on no other result goes where the JSON does.
   if (file == "-") set_log_sink(standard_sink(ResultsGo::to_standard_error));
   if (!file.empty()) check_answer_file(file, "--json", answer_beginning(first_key));
+  if (!file.empty() && file != "-") refuse_same_outputs(file, "--json", others);
   // The file is written also where nobody reads standard output to its end (`| head`).
   if (!file.empty() && file != "-") std::signal(SIGPIPE, SIG_IGN);
 }

@@ -18,6 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What takes the thresholds of detections.
+constexpr const char* nms_outputs = "--heads nms and --for deepstream";
+
 struct ExportArguments {
   WeightsFiles weights;
   std::string format, out, describe, server;
@@ -77,12 +80,13 @@ fs::path default_file(const ExportArguments& arguments, const std::string& endin
                                   (arguments.half ? "_half" : "") + ending);
 }
 
-/// The weights, quantised where that is asked for.
-Weights open_weights_to_export(const ExportArguments& arguments) {
+/// The weights, quantised where that is asked for: for the size of the input that is exported. To be written are these files.
+Weights open_weights_to_export(const ExportArguments& arguments, const std::vector<fs::path>& files) {
+  check_answer(arguments.report, "ranges", files);
   Weights weights = Weights::open(arguments.weights);
   if (!arguments.int8) return weights;
-  if (!arguments.report.empty()) check_answer(arguments.report, "ranges");
-  QuantizedWeights quantized = quantize(weights, arguments.quantization);
+  QuantizedWeights quantized =
+      quantize(weights, arguments.quantization, arguments.onnx.height, arguments.onnx.width);
   print_answer(arguments.report, quantized.report);
   return quantized.weights;
 }
@@ -91,12 +95,12 @@ void export_as_onnx(const ExportArguments& arguments) {
   refuse_options(arguments.darknet_only, "--format darknet");
   OnnxExportOptions options = arguments.onnx;
   options.batch = batch_of(arguments.batch);
-  if (options.heads != "nms") refuse_options(arguments.nms_only, "--heads nms");
+  if (options.heads != "nms") refuse_options(arguments.nms_only, nms_outputs);
   const fs::path file = arguments.out.empty() ? default_file(arguments, ".onnx") : fs::path(arguments.out);
   check_output_file(file);
   refuse_to_replace_inputs({file}, inputs(arguments));
   if (!arguments.force) refuse_to_replace_others(file);
-  const Weights weights = open_weights_to_export(arguments);
+  const Weights weights = open_weights_to_export(arguments, {file});
   export_onnx(weights, file, options);
 }
 
@@ -108,17 +112,19 @@ void export_for_server(const ExportArguments& arguments) {
                            arguments.onnx_only.end();
   options.batch = batch_given ? batch_of(arguments.batch) : 0;
   if (arguments.server != "deepstream" && options.heads != "nms")
-    refuse_options(arguments.nms_only, "--heads nms and --for deepstream");
+    refuse_options(arguments.nms_only, nms_outputs);
   const fs::path folder =
       arguments.out.empty() ? default_file(arguments, "_" + arguments.server) : fs::path(arguments.out);
   if (arguments.int8 && arguments.server == "deepstream")  // before it calibrates
     refuse_options({"--int8"}, "--format onnx or safetensors, and --for triton");
-  for (const fs::path& place : files_for(arguments.server)) {
-    refuse_to_replace_inputs({folder / place}, inputs(arguments));
-    if (!arguments.force) refuse_to_replace(folder / place);
+  std::vector<fs::path> files = files_for(arguments.server);
+  for (fs::path& file : files) {
+    file = folder / file;
+    refuse_to_replace_inputs({file}, inputs(arguments));
+    if (!arguments.force) refuse_to_replace(file);
   }
   check_folder(folder, "--out");
-  export_for(arguments.server, open_weights_to_export(arguments), folder, options);
+  export_for(arguments.server, open_weights_to_export(arguments, files), folder, options);
 }
 
 void export_as_safetensors(const ExportArguments& arguments) {
@@ -130,7 +136,7 @@ void export_as_safetensors(const ExportArguments& arguments) {
   check_output_file(file);
   refuse_to_replace_inputs({file}, inputs(arguments));
   if (!arguments.force) refuse_to_replace(file);
-  const Weights weights = open_weights_to_export(arguments);
+  const Weights weights = open_weights_to_export(arguments, {file});
   prepare_folder(file.parent_path(), "--out");
   export_safetensors(weights, file, arguments.half);
 }

@@ -15,11 +15,9 @@ struct PruneArguments {
 };
 
 int prune_weights(const PruneArguments& arguments) {
-  PrunedNetwork made;
-  answer(arguments.json, "keep", [&] {
-    made = prune(arguments.options);
-    return made.answer;
-  });
+  check_answer(arguments.json, "keep", files_of_pruning(arguments.options.out));
+  const PrunedNetwork made = prune(arguments.options);
+  print_answer(arguments.json, made.answer);
   log::result("The smaller network: {}, {}", made.model.string(), made.weights.string());
   log::result("Fine-tune it, as it detects less until then: {}", made.fine_tuning);
   return 0;

@@ -61,6 +61,22 @@ void refuse_to_replace_inputs(const std::vector<fs::path>& written, const std::v
   }
 }
 
+void refuse_same_outputs(const fs::path& file, const std::string& option,
+                         const std::vector<fs::path>& others) {
+  const auto place = [](const fs::path& path) {
+    const fs::path absolute = fs::absolute(path);
+    std::error_code error;
+    const fs::path whole = fs::weakly_canonical(absolute, error);
+    return error ? absolute : whole;
+  };
+  std::error_code error;
+  for (const fs::path& other : others) {
+    if (place(file) != place(other) && !fs::equivalent(file, other, error)) continue;
+    throw InputError("two outputs would be written there", file.string(),
+                     "Name another with " + option + '.');
+  }
+}
+
 void check_answer_file(const std::string& file, const std::string& option, const std::string& beginning) {
   if (file == "-") return;
   const fs::path path(file), name = path.filename();

@@ -22,4 +22,9 @@ void refuse_to_replace(const std::filesystem::path& file);
 void refuse_to_replace_inputs(const std::vector<std::filesystem::path>& written,
                               const std::vector<std::filesystem::path>& read);
 
+/// Throws InputError when a file, which `option` named, is one of the others that are written too, whether it is there yet or
+/// not.
+void refuse_same_outputs(const std::filesystem::path& file, const std::string& option,
+                         const std::vector<std::filesystem::path>& others);
+
 }  // namespace brightnet

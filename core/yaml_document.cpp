@@ -1,4 +1,5 @@
 // The file's nodes, and what the command line sets in them.
+#include <algorithm>
 #include <sstream>
 
 #include <yaml-cpp/eventhandler.h>
@@ -16,6 +17,12 @@ constexpr std::string_view command_line_tag = "!--";
 
 bool is_from_command_line(const YAML::Node& node) {
   return node.IsDefined() && std::string_view(node.Tag()).starts_with(command_line_tag);
+}
+
+/// Whether a file has control characters that no YAML has. UTF-16 may, behind its byte-order mark.
+bool is_binary(std::string_view text) {
+  return !text.starts_with("\xff\xfe") && !text.starts_with("\xfe\xff") &&
+         std::any_of(text.begin(), text.end(), [](char c) { return c > 0 && c < '\t'; });
 }
 
 /// Whether an assignment begins with an option: "--epochs:train.epochs=3".
@@ -130,7 +137,12 @@ YamlDocument YamlDocument::parse(const std::string& text, const std::string& nam
 }
 
 YamlDocument YamlDocument::load(const std::filesystem::path& file) {
-  return parse(read_file(file), file.string());
+  const std::string text = read_file(file);
+  if (is_binary(text)) {
+    throw InputError("this is a binary file, as trained weights are, and YAML was expected", file.string(),
+                     "Name the YAML of a model, a run or a data set here.");
+  }
+  return parse(text, file.string());
 }
 
 std::string option_of(const std::string& assignment) {

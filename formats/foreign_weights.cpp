@@ -72,6 +72,8 @@ std::string extension_by_contents(const fs::path& file) {
   const auto begins = [&](const std::string& magic) { return bytes.compare(0, magic.size(), magic) == 0; };
   if (begins("PK\x03\x04")) return ".pt";
   if (begins("\x89HDF")) return ".h5";
+  // ONNX's message: the fields ir_version, a number from 3 to 31, and producer_name.
+  if (bytes[0] == 0x08 && bytes[1] >= 3 && bytes[1] < 32 && bytes[2] == 0x12) return ".onnx";
   return "";
 }
 

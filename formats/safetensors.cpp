@@ -143,6 +143,11 @@ SafetensorsReader::SafetensorsReader(const std::filesystem::path& file) : file_(
   if (file_bytes < sizeof length || !in_.read(reinterpret_cast<char*>(&length), sizeof length)) {
     broken(file, "it has " + std::to_string(file_bytes) + " bytes, and the header's length alone takes 8");
   }
+  if (length > file_bytes - sizeof length && length > max_header_bytes) {
+    throw InputError("this is not a safetensors file: its first 8 bytes are no length of a header",
+                     file.string(),
+                     "Check whether it is the right file, and of the format that its name says.");
+  }
   if (length > file_bytes - sizeof length) {
     broken(file, "its first 8 bytes announce a header of " + std::to_string(length) +
                      " bytes, and the file has " + std::to_string(file_bytes));

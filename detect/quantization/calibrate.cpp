@@ -6,6 +6,8 @@
 #include <cstring>
 #include <optional>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "core/enum_names.h"
 #include "detect/inference.h"
@@ -197,6 +199,7 @@ class Calibrator {
     observe(values);
     result.ranges = choose_ranges(values);
     network_.model.quantization.resize(network_.model.layers.size());
+    result.uncorrected_biases.resize(network_.model.layers.size());
     for (int i = 0; i < static_cast<int>(network_.model.layers.size()); ++i) {
       LayerQuantization& layer = network_.model.quantization[i];
       if (const auto found = chosen_.find(parts_.of(i)); found != chosen_.end()) layer.output = found->second;
@@ -208,8 +211,11 @@ class Calibrator {
       const Activation activation = std::get<ConvAttributes>(network_.model.layers[i].attributes).activation;
       if (rounds_before(activation))
         layer.before_activation = range_before(values.before[i], activation, options_.symmetric);
-      if (options_.correct_bias && input != network_input)
+      if (options_.correct_bias && input != network_input) {
+        const std::span<float> biases = biases_of(network_, i);
+        result.uncorrected_biases[i].assign(biases.begin(), biases.end());
         correct_bias(network_, i, layer.weight_scales, values.means[i]);
+      }
     }
     result.quantized = std::move(network_);
     return result;
@@ -323,6 +329,17 @@ void CalibrationInputs::infer(Network& network, int input) const {
 Calibration calibrate(const TrainedModel& trained, const CalibrationInputs& inputs,
                       const CalibrationOptions& options) {
   return Calibrator(trained, inputs, options).run();
+}
+
+TrainedModel with_part(const Calibration& calibration, Quantization part) {
+  TrainedModel network = calibration.quantized;
+  for (int i = 0; i < static_cast<int>(part.size()); ++i) {
+    const std::vector<float>& uncorrected = calibration.uncorrected_biases[i];
+    if (part[i].weight_scales.empty() && !uncorrected.empty())
+      std::copy(uncorrected.begin(), uncorrected.end(), biases_of(network, i).begin());
+  }
+  network.model.quantization = std::move(part);
+  return network;
 }
 
 }  // namespace brightnet

@@ -53,7 +53,12 @@ struct Calibration {
   TrainedModel quantized;
   std::vector<RangeChoice> ranges;
   int equalized_pairs = 0;
+  /// For each layer the biases before they were corrected for its rounding; empty for those that are not corrected.
+  std::vector<std::vector<float>> uncorrected_biases;
 };
+
+/// The calibrated network with this part of its quantisation: what is left in floating point is not corrected.
+TrainedModel with_part(const Calibration& calibration, Quantization part);
 
 /// Folds batch-norm, equalises, and quantises every convolution but those that predict and those of `precision: fp32`. Of
 /// the methods that one is taken for a range whose rounding, alone in a network of fp32, changes the heads' logits least: the

@@ -192,11 +192,15 @@ void InputMeans::add(const ConvAttributes& conv, const Tensor& x) {
   }
 }
 
+std::span<float> biases_of(TrainedModel& trained, int layer) {
+  return values_of(trained, layer, "bias");
+}
+
 void correct_bias(TrainedModel& trained, int layer, const std::vector<float>& scales,
                   const InputMeans& means) {
   const LayerWeights weights(trained, layer);
   const int kernel = convolution(trained.model, layer)->size;
-  const std::span<float> bias = values_of(trained, layer, "bias");
+  const std::span<float> bias = biases_of(trained, layer);
   for (size_t o = 0; o < weights.outputs(); ++o) {
     double shift = 0;
     size_t i = 0;

@@ -1,6 +1,7 @@
 // What is done to the weights before they are quantised.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "formats/weights.h"
@@ -36,6 +37,9 @@ class InputMeans {
   double outputs_ = 0;
   std::vector<double> sums_;
 };
+
+/// The biases of a convolution without batch-norm.
+std::span<float> biases_of(TrainedModel& trained, int layer);
 
 /// Bias correction (the same paper, section 4.2): rounding to these scales changes the mean of an output channel by
 /// Σ (w̃ − w) · E[x], which is subtracted from its bias.

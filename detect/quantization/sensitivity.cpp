@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
+#include <fmt/format.h>
+
+#include "core/error.h"
 #include "detect/inference.h"
 
 namespace brightnet {
@@ -66,19 +70,46 @@ Sensitivity keep_sensitive_layers(Calibration& calibration, double max_loss, con
     result.layers.push_back({trained.model.layers[i].name, lost, gained, false});
   }
   result.AP_quantized = evaluate(quantization);
-  std::vector<size_t> order(places.size());
-  for (size_t k = 0; k < order.size(); ++k) order[k] = k;
-  const auto cost = [&](size_t k) {
-    return result.layers[k].AP_lost / std::max(result.layers[k].images_gained, 1e-3);
+  const auto lost = [&] { return points * (result.AP_float - result.AP_quantized); };
+  // Puts those back, while too much is lost, that cost the most points for the speed that they bring. Where they cost nothing,
+  // the least speed goes first.
+  const auto put_back = [&](std::vector<size_t> candidates, const std::vector<double>& costs) {
+    const auto dearness = [&](size_t k) {
+      const double gained = result.layers[k].images_gained;
+      return std::pair(std::max(costs[k], 0.0) / std::max(gained, 1e-3), -gained);
+    };
+    std::sort(candidates.begin(), candidates.end(),
+              [&](size_t a, size_t b) { return dearness(a) > dearness(b); });
+    for (const size_t k : candidates) {
+      if (lost() <= max_loss) return;
+      keep_in_float(quantization[places[k]]);
+      result.layers[k].stays_float = true;
+      result.AP_quantized = evaluate(quantization);
+    }
   };
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return cost(a) > cost(b); });
-  for (const size_t k : order) {
-    if (points * (result.AP_float - result.AP_quantized) <= max_loss) break;
-    if (result.layers[k].AP_lost <= 0) break;  // the others lose nothing by themselves
-    keep_in_float(quantization[places[k]]);
-    result.layers[k].stays_float = true;
-    result.AP_quantized = evaluate(quantization);
+  std::vector<size_t> dear, others;
+  std::vector<double> costs;
+  for (size_t k = 0; k < places.size(); ++k) {
+    costs.push_back(result.layers[k].AP_lost);
+    (costs[k] > 0 ? dear : others).push_back(k);
   }
+  put_back(dear, costs);
+  if (lost() > max_loss) {
+    for (const size_t k : others) {
+      Quantization rest = quantization;
+      keep_in_float(rest[places[k]]);
+      costs[k] = points * (evaluate(rest) - result.AP_quantized);
+    }
+    put_back(others, costs);
+  }
+  if (lost() > max_loss) {
+    throw InputError(
+        fmt::format(
+            "{:.2g} AP points are lost, more than {:g}, though all layers are in floating point again",
+            lost(), max_loss),
+        "--max-loss", "Allow for more: batch-norm is folded into the convolutions in any case.");
+  }
+  trained = with_part(calibration, quantization);
   result.images_per_s_quantized = 1 / sum(layer_seconds(trained, Precision::int8, *backend, inputs));
   return result;
 }

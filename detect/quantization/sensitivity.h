@@ -26,7 +26,9 @@ struct Sensitivity {
 using EvaluateAP = std::function<double(const Quantization&)>;
 
 /// Puts layers back to floating point until the AP is at most `max_loss` points below that of the network in fp32: those first
-/// that lose the most AP for the time that they gain, each time measuring the whole. Changes the calibration's quantisation.
+/// that lose the most AP for the time that they gain, each time measuring the whole. Losses do not add up: where none is left
+/// that loses anything alone, those follow without which the whole loses the least. Changes the calibration's network. Throws
+/// InputError where even with all layers in floating point more is lost.
 Sensitivity keep_sensitive_layers(Calibration& calibration, double max_loss, const CalibrationInputs& inputs,
                                   const EvaluateAP& evaluate);
 

@@ -46,7 +46,7 @@ std::string names_entry(const std::vector<std::string>& lines) {
                       listed ? files.names.string() + " names" : "the data set has",
                       counted(trained.classes.size(), "class", "classes"));
   const std::string train =
-      "`brightnet train` can start from these weights for other classes: it makes the heads as wide as the data need.";
+      "`brightnet train --weights` can start from these weights for other classes: it makes the heads as wide as the data need.";
   throw InputError(what, files.weights.string(),
                    listed
                        ? "Give the .names that the network was trained with; without --names the classes are "

@@ -67,5 +67,22 @@ TEST(InferenceBenchmark, MeasuresWeightsAndModels) {
                InputError);
 }
 
+TEST(InferenceBenchmark, APrecisionThatCannotBeIsRefusedBeforeOthersAreMeasured) {
+  const SmallRun run;
+  int measured = 0;
+  BenchmarkOptions options{.model = write_small_weights(run).string(), .device = "cpu", .seconds = 0.001};
+  options.measured = [&](const std::string&) { ++measured; };
+  options.precision = "fp32,int8";
+  EXPECT_ANY_THROW(benchmark_inference(options)) << "not quantised";
+  options.precision = "fp32,fp16";
+  EXPECT_ANY_THROW(benchmark_inference(options));
+  EXPECT_ANY_THROW(benchmark_kernels(options));
+  options.model = (run.folder() / "model.yaml").string();
+  options.height = options.width = 64;
+  options.classes = 2;
+  EXPECT_ANY_THROW(benchmark_step(options));
+  EXPECT_EQ(measured, 0);
+}
+
 }  // namespace
 }  // namespace brightnet::testing

@@ -293,6 +293,29 @@ TEST(Config, AFileIsReadFromItsPlaceAndNamedInMessages) {
   }
 }
 
+TEST(Config, ABinaryFileIsCalledOne) {
+  const auto file = std::filesystem::path(::testing::TempDir()) / "config_test_binary.yaml";
+  const auto refusal = [&](const std::string& bytes) -> std::string {
+    write_atomically(file, bytes);
+    try {
+      YamlDocument::load(file);
+      return "";
+    } catch (const InputError& e) {
+      return e.what();
+    }
+  };
+  using namespace std::string_literals;
+  const std::string onnx = refusal(
+      "\x08\x08\x12\x09"
+      "brightnet: \"\\@\"\n"s);
+  EXPECT_EQ(onnx.find(file.string() + ": this is a binary file"), 0u) << onnx;
+  EXPECT_EQ(refusal("epochs: 5 \t# five\r\n"s), "");
+  const std::string utf16 = refusal(
+      "\xff\xfe"
+      "a\0:\0 \0\x41\x01\n\0"s);  // a: and a letter of U+0141
+  EXPECT_EQ(utf16.find("binary"), std::string::npos) << utf16;
+}
+
 TEST(Config, ALimitItselfIsWithinIt) {
   EXPECT_EQ(read_example("epochs: 1\n").epochs, 1);
   EXPECT_EQ(read_example("epochs: 1000\n").epochs, 1000);

@@ -48,6 +48,20 @@ TEST_F(OutputFiles, AnInputIsNotReplacedEvenUnderAnotherName) {
   EXPECT_NO_THROW(refuse_to_replace(folder_ / "new"));
 }
 
+TEST_F(OutputFiles, TwoOutputsAreNotOneFileUnderWhateverName) {
+  fs::create_directories(folder_ / "below");
+  fs::create_directory_symlink(folder_ / "below", folder_ / "link");
+  const std::vector<fs::path> others{folder_ / "other", folder_ / "below/new"};
+  for (const char* same : {"below/new", "link/new", "below/../below/./new", "other"})
+    EXPECT_THROW(refuse_same_outputs(folder_ / same, "--json", others), InputError)
+        << same << ", not there yet";
+  EXPECT_THROW(refuse_same_outputs("new", "--json", {fs::current_path() / "new"}), InputError);
+  EXPECT_NO_THROW(refuse_same_outputs(folder_ / "new", "--json", others));
+  std::ofstream(folder_ / "other") << "x";
+  fs::create_hard_link(folder_ / "other", folder_ / "hard");
+  EXPECT_THROW(refuse_same_outputs(folder_ / "hard", "--json", others), InputError);
+}
+
 TEST_F(OutputFiles, AnAnswerReplacesAnEarlierOneAlone) {
   const std::string file = folder_ / "below/answer.json", answer = answer_beginning("AP") + " 1\n}\n";
   write_answer_file(file, "--json", answer);

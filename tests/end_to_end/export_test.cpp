@@ -161,7 +161,7 @@ TEST(Export, RefusesBadArgumentsWithExitCodeTwo) {
   refused(folder.run_export({"--size", "100"}), "100");
   refused(folder.run_export({"--batch", "0"}), "batch");
   refused(folder.run_export({"--batch", "many"}), "many");
-  refused(folder.run_export({"--conf", "0.5"}), "--heads nms");
+  refused(folder.run_export({"--conf", "0.5"}), "--heads nms and --for deepstream only");
   refused(folder.run_export({"--out", "pictures/picture.png/x.onnx"}), "pictures/picture.png");
   refused(folder.run({"export", "--describe", "weights.safetensors"}), "weights.safetensors");
 }

@@ -58,6 +58,13 @@ TEST_F(Int8, IsWrittenBesideTheWeightsFromOneCalibration) {
                  "quantised already");
 }
 
+TEST_F(Int8, IsCalibratedAtTheSizeThatIsExported) {
+  const ProgramResult made = run_export(
+      {"--format", "onnx", "--int8", "--data", "data.yaml", "--size", "96", "--json", "report.json"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(json::parse(read_file(run_.folder() / "report.json"))["size"], 96);
+}
+
 TEST_F(Int8, IsCalibratedOnAFolderOfPhotos) {
   fs::copy(run_.folder() / "data/images/val", run_.folder() / "photos");
   const ProgramResult made = run_export({"--format", "safetensors", "--int8", "--data", "photos"});
@@ -162,6 +169,20 @@ TEST_F(Int8, WhereItCannotBeWrittenIsSaidBeforeTheCalibration) {
       EXPECT_EQ(refused.out.find("range by"), std::string::npos) << format << ' ' << out;
     }
   }
+}
+
+TEST_F(Int8, TheReportIsNoFileThatIsWrittenBesideIt) {
+  const auto expect_refused_before = [&](const std::vector<std::string>& format, const std::string& file) {
+    std::vector<std::string> words{"--int8", "--data", "data.yaml", "--json", file};
+    words.insert(words.begin(), format.begin(), format.end());
+    const ProgramResult refused = run_export(words);
+    expect_refused(refused, file + ": two outputs would be written there");
+    EXPECT_EQ(refused.err.find("Calibrating"), std::string::npos) << refused.err;
+    EXPECT_FALSE(fs::exists(run_.folder() / file));
+  };
+  expect_refused_before({"--format", "onnx"}, "weights_int8.onnx");
+  expect_refused_before({"--format", "safetensors", "--out", "new/x"}, "new/x");
+  expect_refused_before({"--for", "triton", "--out", "served"}, "served/config.pbtxt");
 }
 
 TEST_F(Int8, IsRefusedWhereItCannotBe) {

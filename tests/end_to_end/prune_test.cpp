@@ -67,6 +67,9 @@ TEST_F(PruneCommand, RefusesInOneParagraph) {
   expect_refused({"--weights", "weights.safetensors", "--multiple", "0"}, "from 1");
   expect_refused({"--weights", "run.yaml"}, "");
   expect_refused({}, "--weights");
+  for (const char* file : {"small/model.yaml", "small/weights.safetensors"})
+    expect_refused({"--weights", "weights.safetensors", "--json", file},
+                   "two outputs would be written there");
   EXPECT_FALSE(std::filesystem::exists(path("small")));
 }
 

@@ -55,6 +55,11 @@ TEST_F(ForeignWeights, AreCalledWhatTheyAreByTheirNames) {
 TEST_F(ForeignWeights, AreCalledWhatTheyAreByTheirFirstBytes) {
   EXPECT_NE(refusal(file("weights", "PK\x03\x04 and so on, as torch.save() writes")).find("PyTorch"),
             std::string::npos);
+  EXPECT_NE(refusal(file("renamed.safetensors",
+                         "\x08\x08\x12\x09"
+                         "brightnet and so on"))
+                .find("ONNX"),
+            std::string::npos);
   EXPECT_NE(refusal(file("weights.bin", "\x89HDF\r\n\x1a\n and so on")).find("Keras"), std::string::npos);
 }
 

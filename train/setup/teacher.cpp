@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/log.h"
 #include "core/sha256.h"
 #include "core/text.h"
 #include "detect/open_weights.h"
@@ -51,6 +52,39 @@ void refuse_change(const RunConfig& config, const RunFolder& folder) {
                    "Leave train.teacher as it was, or " + folder.new_run() + " instead.");
 }
 
+/// Keys that ask for something of a teacher, where there is none.
+std::vector<const char*> idle_keys(const RunConfig& config) {
+  const TrainOptions &train = config.train, usual;
+  std::vector<const char*> keys;
+  const auto add = [&](const char* key, bool asks, bool is_usual) {
+    if (asks && (!is_usual || config.where(key).starts_with("--"))) keys.push_back(key);
+  };
+  add("train.teacher_cfg", !train.teacher_cfg.empty(), false);
+  add("train.distill", train.distill > 0, train.distill == usual.distill);
+  add("train.distill_features", train.distill_features > 0, train.distill_features == usual.distill_features);
+  return keys;
+}
+
+/// A configuration's file may have them for the teacher that is named at times.
+void refuse_idle_options(const RunConfig& config) {
+  for (const char* key : idle_keys(config)) {
+    const std::string place = config.where(key);
+    if (!place.starts_with("--")) continue;
+    throw InputError(fmt::format("'{}' is of runs with a teacher, and none is named", key), place,
+                     "Name it, --set train.teacher=FILE, or leave this out.");
+  }
+}
+
+void warn_of_idle_keys(const RunConfig& config) {
+  for (const char* key : idle_keys(config))
+    log::warn("{}: {} has no effect, as train.teacher names no teacher.", config.where(key), key);
+}
+
+/// How images come to the size of the input.
+const char* words_of_fit(bool letterboxed) {
+  return letterboxed ? "letterboxed" : "stretched";
+}
+
 void refuse_other_classes(const RunConfig& config, const TrainedModel& teacher,
                           const std::vector<std::string>& classes) {
   if (classes.empty() || teacher.classes == classes) return;
@@ -75,7 +109,7 @@ void check_sizes(const RunConfig& config, const Model& teacher) {
 
 void check_teacher(const RunConfig& config) {
   const TrainOptions& train = config.train;
-  if (train.teacher.empty()) return;
+  if (train.teacher.empty()) return refuse_idle_options(config);
   file_of(config);
   refuse_foreign_weights(train.teacher);
   if (is_darknet_weights(train.teacher) && train.teacher_cfg.empty()) {
@@ -92,7 +126,7 @@ void open_teacher(RunConfig& config, const Model& model, const std::vector<std::
                   const RunFolder* old) {
   TrainOptions& train = config.train;
   if (old) refuse_change(config, *old);
-  if (train.teacher.empty()) return;
+  if (train.teacher.empty()) return warn_of_idle_keys(config);
   const fs::path file = file_of(config);
   TrainedModel teacher =
       open_weights({.weights = train.teacher, .cfg = train.teacher_cfg, .classes = classes});
@@ -101,6 +135,11 @@ void open_teacher(RunConfig& config, const Model& model, const std::vector<std::
   train.teacher_sha256 = hash;
   refuse_other_classes(config, teacher, classes);
   check_sizes(config, teacher.model);
+  if (!old && teacher.letterbox != config.augment.letterbox) {
+    log::warn(
+        "The teacher was trained on {} images, and sees this run's, which are {}: augment.letterbox={} makes them alike.",
+        words_of_fit(teacher.letterbox), words_of_fit(config.augment.letterbox), teacher.letterbox);
+  }
   auto distillation = std::make_shared<Distillation>(
       make_distillation(model, teacher.model, train.distill, train.distill_features));
   distillation->teacher_layout = std::move(teacher.layout);

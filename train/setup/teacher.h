@@ -10,13 +10,14 @@
 
 namespace brightnet {
 
-/// Throws InputError for a train.teacher that is not there or is another program's, and for weights without a loss.
+/// Throws InputError for a train.teacher that is not there or is another program's, for weights without a loss, and for options
+/// that ask something of a teacher (train.distill) where there is none.
 void check_teacher(const RunConfig& config);
 
-/// Opens the teacher for a run of this model and these classes (empty: not known yet), whose input sizes are chosen; nothing
-/// without one. Sets RunConfig::distillation and train.teacher_sha256. `old`: the folder of a run that is resumed. Throws
-/// InputError, naming both sides, for a teacher of other classes, heads or strides, and for another file than the run began
-/// with.
+/// Opens the teacher for a run of this model and these classes (empty: not known yet), whose input sizes are chosen; without
+/// one warns of keys that ask something of it. Sets RunConfig::distillation and train.teacher_sha256. `old`: the folder of a
+/// run that is resumed. Throws InputError, naming both sides, for a teacher of other classes, heads or strides, and for another
+/// file than the run began with.
 void open_teacher(RunConfig& config, const Model& model, const std::vector<std::string>& classes,
                   const RunFolder* old = nullptr);
 

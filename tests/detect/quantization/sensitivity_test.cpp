@@ -110,6 +110,52 @@ TEST_F(SensitivityOfUnevenLayers, OfLayersThatLoseTheSameTheOneThatGainsLeastGoe
   EXPECT_EQ(back, 1);
 }
 
+// Together layers lose what none loses alone.
+TEST_F(SensitivityOfUnevenLayers, LayersGoBackThatLoseTogether) {
+  const auto losing_together = [this](const std::vector<std::string>& names) -> EvaluateAP {
+    return [this, alone = losing(names)](const Quantization& quantization) {
+      return alone(quantization) < 0.485 ? 0.48 : 0.5;  // two of them, or more
+    };
+  };
+  Calibration pair = whole_, all = whole_;
+  const Sensitivity of_pair = keep_sensitive_layers(pair, 0, inputs_, losing_together({"large", "larger"}));
+  EXPECT_EQ(of_pair.AP_quantized, 0.5);
+  int back = 0;
+  for (const LayerSensitivity& layer : of_pair.layers) {
+    back += layer.stays_float ? 1 : 0;
+    EXPECT_NEAR(layer.AP_lost, 0, 1e-9) << layer.name;
+    EXPECT_FALSE(layer.stays_float && !layer.name.starts_with("large")) << layer.name;
+  }
+  EXPECT_EQ(back, 1) << "and none that has no part in it";
+  // Where each without one of them loses as much, the slowest go first.
+  const Sensitivity of_all = keep_sensitive_layers(all, 0, inputs_, losing_together({}));
+  EXPECT_EQ(of_all.AP_quantized, 0.5);
+  std::vector<double> left;
+  double most = -1e9;
+  for (const LayerSensitivity& layer : of_all.layers) {
+    if (!layer.stays_float) left.push_back(layer.images_gained);
+    most = std::max(most, layer.images_gained);
+  }
+  EXPECT_EQ(left, std::vector<double>{most});
+}
+
+TEST_F(SensitivityOfUnevenLayers, LayersThatGoBackHaveTheirBiasesAgain) {
+  const Calibration uncorrected = calibrate(made_.trained, inputs_, {.correct_bias = false});
+  ASSERT_NE(whole_.quantized.values, uncorrected.quantized.values);
+  Calibration calibration = whole_;
+  const Sensitivity found = keep_sensitive_layers(calibration, 0, inputs_, losing());
+  for (const LayerSensitivity& layer : found.layers) EXPECT_TRUE(layer.stays_float) << layer.name;
+  EXPECT_EQ(calibration.quantized.values, uncorrected.quantized.values);
+}
+
+TEST_F(SensitivityOfUnevenLayers, MoreThanAllowedIsLostOnlyInAnError) {
+  Calibration calibration = whole_;
+  const auto evaluate = [](const Quantization& quantization) { return quantization.empty() ? 0.5 : 0.48; };
+  EXPECT_NO_THROW(keep_sensitive_layers(calibration, 2.5, inputs_, evaluate));
+  calibration = whole_;
+  EXPECT_THROW(keep_sensitive_layers(calibration, 1, inputs_, evaluate), InputError);
+}
+
 // Without the layers that bring the speed it is near that of fp32. Times are measured, and another program may disturb them:
 // once of several times is enough.
 TEST_F(SensitivityOfUnevenLayers, TheSpeedIn8BitsIsThatOfTheLayersThatStayInThem) {

@@ -5,6 +5,7 @@
 
 #include "core/sha256.h"
 #include "layers/model/reader.h"
+#include "tests/logged.h"
 #include "tests/train/small_training.h"
 #include "tests/train/small_weights.h"
 #include "train/report/metrics_csv.h"
@@ -139,6 +140,20 @@ TEST_F(TeacherTest, WeighsPredictionsAndFeaturesAsTheRunSays) {
   ASSERT_TRUE(run.config.distillation);
   EXPECT_EQ(run.config.distillation->predictions, 0.5f);
   EXPECT_EQ(run.config.distillation->features, 0.25f);
+}
+
+TEST_F(TeacherTest, OfImagesThatAreFittedOtherwiseIsWarnedOf) {
+  const auto said = [&](const std::string& letterbox) {
+    const Logged logged;
+    prepare(request("out", {"augment.letterbox=" + letterbox}), device(), Communicator::solo());
+    return logged.text();
+  };
+  const std::string other = said("true"), same = said("false");
+  EXPECT_NE(other.find("trained on stretched images, and sees this run's, which are letterboxed: "
+                       "augment.letterbox=false"),
+            std::string::npos)
+      << other;
+  EXPECT_EQ(same.find("stretched"), std::string::npos) << same;
 }
 
 TEST_F(TeacherTest, ResumesInTheSameWeightsToTheBit) {
