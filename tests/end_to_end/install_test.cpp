@@ -75,6 +75,15 @@ TEST_F(Installed, FindsItsModelsAfterItWasMoved) {
   EXPECT_NE(run({"models"}).out.find("yolov4.conv.137"), std::string::npos);
 }
 
+/// By it an installation is removed again.
+TEST_F(Installed, EveryFileIsInTheManifest) {
+  const std::string manifest = read_file(program().parent_path() / "install_manifest.txt");
+  for (const char* file :
+       {"/bin/brightnet\n", "/share/man/man1/brightnet.1", "/share/bash-completion/completions/brightnet",
+        "/share/zsh/site-functions/_brightnet", "/share/fish/vendor_completions.d/brightnet.fish"})
+    EXPECT_NE(manifest.find(file), std::string::npos) << file << " in: " << manifest;
+}
+
 TEST_F(Installed, BashCompletesCommandsOptionsAndValues) {
   EXPECT_EQ(bash_offers("brightnet tr"), "train\n");
   EXPECT_EQ(bash_offers("brightnet data ch"), "check\n");

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# cmake_options.sh ROOT SCRATCH: a value of CMake's options that is misspelled, or cannot be heeded, is an error.
+# cmake_options.sh ROOT SCRATCH: a value of CMake's options that is misspelled, or cannot be heeded, is an error; a folder may have a
+# comma in its name.
 set -euo pipefail
 root=$1 scratch=$2
 fail() { echo "cmake_options: $*" >&2; exit 1; }
@@ -26,3 +27,9 @@ for word in maybe '' 2; do
   if python "$word"; then fail "BRIGHTNET_PYTHON='$word' was taken"; fi
   grep -q "BRIGHTNET_PYTHON is '$word' and must be AUTO, ON or OFF" said.txt || fail "of '$word' it said: $(cat said.txt)"
 done
+
+# A comma parts what is given to the linker in one argument.
+cmake -S "$root" -B x,y -DBUILD_TESTING=OFF -DBRIGHTNET_CUDA=OFF -DBRIGHTNET_PYTHON=OFF >said.txt 2>&1 || fail "$(cat said.txt)"
+lines=$(grep -rhs --include=build.ninja --include=link.txt whole-archive x,y)
+[[ -n $lines ]] || fail "it does not see how the library is linked"
+if grep -q -- '-Wl,[^ ]*x,y' <<<"$lines"; then fail "a folder with a comma is torn: $lines"; fi
