@@ -16,5 +16,9 @@ for file in bundle/bin/bash bundle/scripts/check_gpu bundle/configs/models/yolov
   grep -qx "$file" held || fail "there is no $file in it"
 done
 grep -q "out.tar.xz: .* 1 programs" said || fail "it says something else: $(cat said)"
+for script in bundle build_opencv; do
+  ! "$root/scripts/$script" --nonsense >said 2>&1 || fail "scripts/$script takes --nonsense"
+  grep -q "^Usage: scripts/$script" said || fail "of --nonsense it says: $(cat said)"
+done
 ! "$root/scripts/bundle" out.tar.xz ./none 2>said || fail "it packs a program that there is not"
 grep -q "there is no program './none'" said || fail "it says something else: $(cat said)"

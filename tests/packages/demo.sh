@@ -41,4 +41,10 @@ demo "$installed" --build || fail "--build: $(cat said)"
 builds | calls_are "with --build"
 demo "$scratch/tree/build/release:$bare" || fail "with this tree's program: $(cat said)"
 builds | calls_are "with this tree's program, which may be old"
+for words in "--build --help" "--build extra" extra; do
+  # shellcheck disable=SC2086
+  demo "$installed" $words || [[ $? -eq 2 ]] || fail "$words: $(cat said)"
+  grep -q "^Usage: scripts/demo" said || fail "of $words it says: $(cat said)"
+  [[ ! -e calls ]] || fail "it begins with $words: $(cat calls)"
+done
 ! MAP=0.5 demo "$installed" || fail "a network that finds nothing is a success"
