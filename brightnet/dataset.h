@@ -69,6 +69,7 @@ struct TrainingBatch {
 /// one size, and without augment.mosaic_off the last tenth of the epochs has no mosaics. Threads prepare them ahead. Not for
 /// use by several threads.
 ///
+/// One that was moved from can be assigned to and destroyed, and nothing else.
 /// Faster after limit_image_threads() (threads.h).
 class BRIGHTNET_PUBLIC TrainingBatches {
  public:

@@ -48,6 +48,8 @@ struct DetectorOptions {
 ///
 /// detect() may be called from several threads at a time: the calls are queued, one after the other uses the network. For
 /// threads that compute side by side give each a Detector of its own; they share the memory of the Weights on the host.
+///
+/// One that was moved from can be assigned to and destroyed, and nothing else.
 class BRIGHTNET_PUBLIC Detector {
  public:
   /// Puts the weights on the device and allocates everything that detect() needs there. Throws InputError for options that

@@ -30,6 +30,7 @@ struct Picture {
 };
 
 /// The images and frames that `detect` sees of a source, in its order. Not for use by several threads at a time.
+/// One that was moved from can be assigned to and destroyed, and nothing else.
 class BRIGHTNET_PUBLIC Frames {
  public:
   /// Opens an image, a video, a folder, a pattern, a list (.txt), a camera's number or a stream's address. Images are decoded

@@ -48,6 +48,8 @@ FilterImportance importance_of(const PruningOptions& options, const Model& model
 }
 
 void check(const PruningOptions& options) {
+  if (options.out.empty())
+    throw InputError("it is empty", "--out", "Name a folder for model.yaml and weights.safetensors.");
   if (!(options.keep > 0 && options.keep <= 1)) {
     throw InputError(fmt::format("'keep' is {} and must be above 0 and at most 1", options.keep), "--keep",
                      "It is the share of the FLOP that is left: 0.5 is half of them.");

@@ -28,7 +28,7 @@ struct WeightsFiles {
 BRIGHTNET_PUBLIC std::filesystem::path weights_file(const std::filesystem::path& weights);
 
 /// A network's description, its class names and its values in memory. Copies share them; nothing changes them, so an
-/// object may be used by several threads.
+/// object may be used by several threads. One that was moved from can be assigned to and destroyed, and nothing else.
 class BRIGHTNET_PUBLIC Weights {
  public:
   /// Throws InputError when the files are not there, not whole, or do not belong together.

@@ -11,8 +11,8 @@ MemorySource::MemorySource(std::span<const PixelImage> images) : images_(images)
     const bool shaped = image.width > 0 && image.height > 0 && (image.channels == 1 || image.channels == 3);
     if (image.pixels && shaped && image.stride >= image.width * static_cast<size_t>(image.channels)) continue;
     throw InputError(
-        fmt::format("an image has {} × {} pixels of {} channels in rows of {} bytes{}", image.width,
-                    image.height, image.channels, image.stride, image.pixels ? "" : " at no address"),
+        fmt::format("an image has {} × {} pixels of {} channels in rows of {} bytes{}", image.height,
+                    image.width, image.channels, image.stride, image.pixels ? "" : " at no address"),
         "", "An image has 1 channel or 3 of a byte each, and rows that are as long at least.");
   }
 }

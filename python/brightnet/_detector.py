@@ -217,6 +217,10 @@ class Detector:
             rgb = _pixels(source)
             return _Input(rgb, rgb)
         pixels = np.asarray(source)
+        if not isinstance(source, np.ndarray) and pixels.dtype.kind in "OSU":
+            raise _brightnet.InputError(
+                f"a {type(source).__name__} is no image. Give a path, an array of uint8 or an image of Pillow; several in a list."
+            )
         if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3):
             raise _brightnet.InputError(
                 f"an image has the type {pixels.dtype} and the shape {pixels.shape}. It must be uint8, from 0 to 255, and height "

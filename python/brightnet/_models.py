@@ -123,6 +123,8 @@ def export(
         _refuse_idle("onnx", **made_for_onnx, opset=opset != _brightnet.oldest_opset)
     if heads != "nms":
         _refuse_idle('onnx with heads="nms"', confidence=confidence != 0.25, nms=nms != 0.45)
+    if out is not None and os.fspath(out).endswith("/"):
+        raise _brightnet.InputError(f"out is '{out}', a folder. Name a file in it.")
     if out is not None and pathlib.Path(out).is_dir() and pathlib.Path(out).suffix != ending:
         raise _brightnet.InputError(f"out is '{out}', a folder. Name a file in it.")
     opened = open_weights(weights)

@@ -216,10 +216,14 @@ def test_options_of_videos_are_refused_for_images(detector, image):
     [
         ("nowhere.jpg", "nowhere.jpg"),
         (np.zeros((4, 4, 3), np.float32), "float32"),
-        (np.zeros((4, 4, 2), np.uint8), "2 channels"),
+        (np.zeros((4, 6, 2), np.uint8), "4 × 6 pixels of 2 channels"),
         (np.zeros((0, 4, 3), np.uint8), "0"),
         (np.zeros(4, np.uint8), r"\(4,\)"),
         (["."], "not one image"),
+        (None, "a NoneType is no image.*; several in a list"),
+        (b"photo.jpg", "a bytes is no image"),
+        ((one for one in [1]), "a generator is no image"),
+        ([None], "a NoneType is no image"),
     ],
 )
 def test_what_is_no_image_is_refused(detector, source, message, data, monkeypatch):

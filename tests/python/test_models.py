@@ -148,7 +148,7 @@ def test_an_export_is_refused_before_it_replaces_another(run, tmp_path, keywords
 
 
 def test_an_export_is_not_written_beside_a_folder_that_was_named(run, tmp_path):
-    for out in (tmp_path, f"{tmp_path}/", ""):
+    for out in (tmp_path, f"{tmp_path}/", f"{tmp_path}/new/", ""):
         with pytest.raises(brightnet.InputError, match="a folder. Name a file in it"):
             brightnet.export(run.weights, out=out)
     (tmp_path / "file").write_text("mine")
@@ -199,6 +199,8 @@ def test_prune_makes_what_the_command_makes(run, data, tmp_path):
     sixteen = brightnet.prune(run.weights, tmp_path / "sixteen", keep=0.6, multiple=16)
     changed = [layer for layer in sixteen["layers"] if layer["channels_before"] != layer["channels_after"]]
     assert changed and all(layer["channels_after"] % 16 == 0 for layer in changed)
+    with pytest.raises(brightnet.InputError, match="^--out: it is empty. Name a folder"):
+        brightnet.prune(run.weights, "")
     with pytest.raises(brightnet.InputError, match="Did you mean keep"):
         brightnet.prune(run.weights, tmp_path / "other", kep=0.5)
 
