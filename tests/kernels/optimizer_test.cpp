@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/threads.h"
 #include "kernels/math/loss_scaler.h"
 #include "tests/kernels/every_rule.h"
 #include "tests/kernels/on_cpu.h"

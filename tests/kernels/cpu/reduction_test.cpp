@@ -1,4 +1,5 @@
 #include "kernels/cpu/elementwise.h"
+#include "core/threads.h"
 #include "tests/kernels/reference.h"
 
 namespace brightnet::testing {

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "core/threads.h"
 #include "tests/kernels/reference.h"
 
 namespace brightnet::testing {
