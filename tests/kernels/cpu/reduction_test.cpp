@@ -1,5 +1,5 @@
-#include "kernels/cpu/elementwise.h"
 #include "core/threads.h"
+#include "kernels/cpu/elementwise.h"
 #include "tests/kernels/reference.h"
 
 namespace brightnet::testing {
