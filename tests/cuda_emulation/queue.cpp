@@ -3,8 +3,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
+#include <memory>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "tests/cuda_emulation/block.h"
 #include "tests/cuda_emulation/memory.h"
