@@ -270,7 +270,7 @@ class Loader::Implementation {
       const auto reached = std::upper_bound(end.larger_from.begin(), end.larger_from.end(), step);
       return setup_.sizes[reached - end.larger_from.begin()];
     }
-    const uint64_t block = step / setup_.size_every;
+    const uint64_t block = step / static_cast<uint64_t>(setup_.size_every);
     Random random(setup_.seed, Purpose::size, 0, block);
     return setup_.sizes[random.below(setup_.sizes.size())];
   }

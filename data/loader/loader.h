@@ -96,7 +96,7 @@ class Loader {
     int batch = 1;                      ///< images in a batch of this rank
     std::vector<InputSize> sizes{416};  ///< more than one: multi-scale
     int channels = 3;                   ///< 3: RGB; 1: grey
-    int size_every = 10;                ///< batches between changes of size
+    int64_t size_every = 10;            ///< batches between changes of size
     uint64_t seed = 0;
     uint64_t epochs = 1;
     /// End of the run. None: after `epochs`; the last augment.mosaic_off of its batches are plain.

@@ -14,6 +14,7 @@
 #include "formats/darknet/import.h"
 #include "formats/download/published_weights.h"
 #include "formats/weights.h"
+#include "kernels/math/loss_scaler.h"
 #include "train/config/models.h"
 
 namespace brightnet {
@@ -254,6 +255,14 @@ void check_schedule(const ScheduleOptions& schedule, const YamlValue& value) {
     throw InputError("'steps' must be in ascending order", child(value, "steps").where());
 }
 
+/// The gradient is divided by the scale, which must not overflow.
+void check_loss_scale(const OptimizerOptions& optimizer, const YamlValue& value) {
+  if (optimizer.loss_scale == 0 || optimizer.loss_scale >= smallest_loss_scale) return;
+  throw InputError(fmt::format("'loss_scale' is {:g} and must be 0 or at least {:g}", optimizer.loss_scale,
+                               smallest_loss_scale),
+                   child(value, "loss_scale").where());
+}
+
 /// Advice for a batch that these ranks cannot share, where the batch may change.
 std::string other_batch(int batch, int ranks) {
   const int below = batch / ranks * ranks, above = below + ranks;
@@ -354,6 +363,7 @@ RunConfig load_run_config(const fs::path& file, const Overrides& overrides, bool
   check_batches(config, train);
   keep_ratio(config.train, child(train, "sizes").where());
   check_schedule(config.schedule, child(root, "schedule"));
+  check_loss_scale(config.optimizer, child(root, "optimizer"));
   return config;
 }
 

@@ -18,18 +18,33 @@ std::vector<GradientBucket> cut_into_buckets(const ParameterLayout& layout, size
   return buckets;
 }
 
+std::vector<FloatRange> trained_statistics(const ParameterLayout& layout) {
+  std::vector<FloatRange> ranges;
+  const auto& entries = layout.entries();
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].offset < layout.trainable_floats() || entries[i].rate == 0) continue;
+    const size_t end = i + 1 < entries.size() ? entries[i + 1].offset : layout.floats();
+    if (!ranges.empty() && ranges.back().end == entries[i].offset) {
+      ranges.back().end = end;
+    } else {
+      ranges.push_back({entries[i].offset, end});
+    }
+  }
+  return ranges;
+}
+
 GradientExchange::GradientExchange(DeviceCollectives& collectives, const Parameters& parameters,
                                    const Options& options)
     : collectives_(collectives),
       parameters_(parameters),
       options_(options),
-      buckets_(cut_into_buckets(*parameters.layout, options.bucket_bytes)) {}
+      buckets_(cut_into_buckets(*parameters.layout, options.bucket_bytes)),
+      statistics_(trained_statistics(*parameters.layout)) {}
 
 void GradientExchange::forward_done() {
   if (!options_.mean_statistics) return;
-  const size_t trainable = parameters_.layout->trainable_floats();
-  collectives_.start_all_reduce(parameters_.values + trainable, parameters_.layout->floats() - trainable,
-                                Reduction::mean);
+  for (const FloatRange& range : statistics_)
+    collectives_.start_all_reduce(parameters_.values + range.begin, range.end - range.begin, Reduction::mean);
   if (!options_.overlap) collectives_.finish_all_reduces();
 }
 

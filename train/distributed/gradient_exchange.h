@@ -24,6 +24,16 @@ struct GradientBucket {
 /// Cuts the array, last bucket first: each is the shortest run of whole layers of at least `bytes`.
 std::vector<GradientBucket> cut_into_buckets(const ParameterLayout& layout, size_t bytes);
 
+/// Values from `begin` to `end`.
+struct FloatRange {
+  size_t begin = 0, end = 0;
+  bool operator==(const FloatRange&) const = default;
+};
+
+/// The running statistics of layers that train, as contiguous as they are in the layout. Those of frozen layers do not
+/// change, and a mean over ranks would round them.
+std::vector<FloatRange> trained_statistics(const ParameterLayout& layout);
+
 class GradientExchange {
  public:
   struct Options {
@@ -53,6 +63,7 @@ class GradientExchange {
   const Parameters& parameters_;
   Options options_;
   std::vector<GradientBucket> buckets_;
+  std::vector<FloatRange> statistics_;  ///< of layers that are not frozen
   size_t next_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <string_view>
 
@@ -240,13 +241,20 @@ int least_micro_batch(const RunConfig& config, const Model& model, int ranks) {
   return shared || layer_of_one_value(config, model) < 0 ? 1 : 2;
 }
 
+int most_countable_images(const RunConfig& config) {
+  const std::vector<InputSize> sizes = config.input_sizes();
+  const int64_t pixels = std::max_element(sizes.begin(), sizes.end())->pixels();
+  return static_cast<int>(std::numeric_limits<int32_t>::max() / std::max<int64_t>(1, pixels));
+}
+
 int choose_micro_batch(const RunConfig& config, const Model& model, Backend& backend, int batch,
                        size_t budget, int ranks) {
   const int wanted = std::min(batch, least_micro_batch(config, model, ranks));
+  const int countable = std::max(wanted, most_countable_images(config));
   size_t needed = 0;
   int least = batch;
   for (int micro_batch = batch; micro_batch >= wanted; --micro_batch) {
-    if (batch % micro_batch != 0) continue;
+    if (batch % micro_batch != 0 || micro_batch > countable) continue;
     least = micro_batch;
     needed = plan_run(config, model, backend, micro_batch).memory.peak();
     if (needed <= budget) return micro_batch;
@@ -267,11 +275,12 @@ int largest_batch(const RunConfig& config, const Model& model, Backend& backend,
   };
   int low = least_micro_batch(config, model, 1), high = 2 * low;
   if (!fits(low)) return 0;
-  constexpr int limit = 1 << 14;
+  const int limit = std::min(1 << 14, most_countable_images(config) + 1);
   while (high < limit && fits(high)) {
     low = high;
     high *= 2;
   }
+  high = std::min(high, limit);
   while (high - low > 1) {
     const int middle = low + (high - low) / 2;
     (fits(middle) ? low : high) = middle;

@@ -114,6 +114,9 @@ int layer_of_one_value(const RunConfig& config, const Model& model);
 /// of its own.
 int least_micro_batch(const RunConfig& config, const Model& model, int ranks);
 
+/// The most images of the largest input whose pixels can be counted in 32 bits, as a network must (layers/network_plan.cpp).
+int most_countable_images(const RunConfig& config);
+
 /// The largest divisor of `batch`, a rank's part of train.batch, whose plan fits into `budget` bytes, and not less than
 /// least_micro_batch(). Throws InputError, stating what the smallest needs, when none does.
 int choose_micro_batch(const RunConfig& config, const Model& model, Backend& backend, int batch,

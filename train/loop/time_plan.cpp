@@ -47,7 +47,7 @@ TimePlan::TimePlan(const RunConfig& config, int64_t val_images, Pace& pace)
       evaluation_steps_(evaluation_per_training * val_images / config.train.batch),
       pace_(&pace) {
   if (config.input_sizes().size() > 1 && !growing_.active())
-    recent_steps_ = std::max<int64_t>(recent_steps_, 5 * config.train.size_every);
+    recent_steps_ = std::max<int64_t>(recent_steps_, 5 * int64_t{config.train.size_every});
 }
 
 double TimePlan::seconds_left() const {

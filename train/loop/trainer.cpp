@@ -131,7 +131,7 @@ Loader::Setup Trainer::loader_setup() const {
   loader.part = {setup_.communicator.rank(), setup_.communicator.size()};
   loader.sizes = setup_.config.input_sizes();
   loader.channels = setup_.model.channels;
-  loader.size_every = setup_.config.train.size_every * step_.micro_batches();
+  loader.size_every = int64_t{setup_.config.train.size_every} * step_.micro_batches();
   loader.seed = setup_.config.train.seed;
   loader.end = plan_.loader_end(progress_, step_.micro_batches());
   loader.steps_per_epoch = plan_.length().steps_per_epoch() * parts;

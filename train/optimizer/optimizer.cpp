@@ -37,20 +37,23 @@ size_t moments_of(const OptimizerRule& rule) {
 }  // namespace
 
 void OptimizerOptions::fields(Fields& f) {
+  constexpr double largest_beta = 0.999999;  // a mean of 1 never moves, and its correction is a division by 0
+  constexpr double largest_first_scale = 1e30;
   f("kind", kind, "adamw, sgd or lion");
   f("rate", rate, "learning rate at the schedule's peak").above(0);
   f("momentum", momentum, "sgd").within(0, 1);
   f("nesterov", nesterov, "sgd");
   f("decay", decay, "weight decay of convolution weights").at_least(0);
   f("decay_kind", decay_kind, "sgd: l2 as in darknet, or decoupled");
-  f("beta1", beta1, "adamw, lion").within(0, 1);
-  f("beta2", beta2, "adamw, lion").within(0, 1);
+  f("beta1", beta1, "adamw, lion").at_least(0).at_most(largest_beta);
+  f("beta2", beta2, "adamw, lion").at_least(0).at_most(largest_beta);
   f("epsilon", epsilon, "adamw").above(0);
   f("clip", clip, "maximum norm of the gradient (clipping); 0: no clipping").at_least(0);
   f("max_skips", max_skips,
     "steps in a row with a gradient that is not finite before stopping; raise it for fp16 with a very large first scale")
       .at_least(1);
-  f("loss_scale", loss_scale, "first loss scale, in any precision; 0: 65536 in fp16, none else").at_least(0);
+  f("loss_scale", loss_scale, "first loss scale, in any precision; 0: 65536 in fp16, none else")
+      .within(0, largest_first_scale);
   f("loss_scale_growth", loss_scale_growth,
     "steps in a row without overflow until it doubles; raise it where the log has a skipped step after each doubling")
       .at_least(1);

@@ -36,7 +36,8 @@ void keep_statistics(Preparation& run, const Communicator& ranks) {
   const auto is_possible = [&](int images) {
     return batch % images == 0 &&
            (images <= train.micro_batch ||
-            plan_run(run.config, run.model, *run.backend, images).memory.peak() <= budget);
+            (images <= most_countable_images(run.config) &&
+             plan_run(run.config, run.model, *run.backend, images).memory.peak() <= budget));
   };
   auto images = static_cast<int>(
       std::clamp<int64_t>(images_of_a_statistic(train, run.before) / ranks.size(), 1, batch));

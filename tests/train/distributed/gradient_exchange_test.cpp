@@ -55,6 +55,28 @@ TEST(GradientExchange, CutsTheWholeGradientAtTheBordersOfLayers) {
   }
 }
 
+TEST(GradientExchange, AveragesTheStatisticsOfLayersThatTrain) {
+  Model model = shipped_model("yolov4-tiny", 3);
+  const ParameterLayout whole(model);
+  EXPECT_EQ(trained_statistics(whole), (std::vector<FloatRange>{{whole.trainable_floats(), whole.floats()}}));
+  std::vector<int> normalised;
+  for (const auto& entry : whole.entries()) {
+    if (entry.offset >= whole.trainable_floats() && (normalised.empty() || normalised.back() != entry.layer))
+      normalised.push_back(entry.layer);
+  }
+  for (const int frozen : {normalised[0], normalised[2]}) model.layers[frozen].rate = 0;
+  const ParameterLayout layout(model);
+  const auto ranges = trained_statistics(layout);
+  EXPECT_EQ(ranges.size(), 2u) << "before the third and after it";
+  for (const auto& entry : layout.entries()) {
+    if (entry.offset < layout.trainable_floats()) continue;
+    const bool averaged = std::any_of(ranges.begin(), ranges.end(), [&](const FloatRange& range) {
+      return entry.offset >= range.begin && entry.offset + entry.count <= range.end;
+    });
+    EXPECT_EQ(averaged, entry.rate > 0) << entry.name;
+  }
+}
+
 TEST(GradientExchange, StartsABucketWhenTheBackwardPassIsDoneWithItsLayers) {
   const Model model = shipped_model("yolov4-tiny", 3);
   const ParameterLayout layout(model);

@@ -79,6 +79,17 @@ TEST(MemoryAdvice, ParametersThatDoNotFitAreRefusedBeforeThereAreAny) {
   }
 }
 
+TEST(MemoryAdvice, MorePixelsThanCanBeCountedDoNotFit) {
+  SmallBackend backend;
+  const Model model = shipped_model("yolov4-tiny", 2);
+  RunConfig config = tiny_run();
+  config.train.size = 1536;
+  EXPECT_EQ(most_countable_images(config), 910);
+  const size_t budget = plan_run(config, model, backend, 4).memory.peak();
+  EXPECT_EQ(choose_micro_batch(config, model, backend, 1024, budget, 1), 4);
+  EXPECT_EQ(largest_batch(config, model, backend, size_t{1} << 50), 910);
+}
+
 TEST(MemoryAdvice, SaysWhatWasAskedWhatIsFreeAndWhatWouldFit) {
   SmallBackend backend;
   const Model model = shipped_model("yolov4-tiny", 2);
