@@ -14,8 +14,8 @@ struct Configuration {
   std::string model = {};   ///< a name that `brightnet models` lists, or the path of a YAML or .cfg
   /// A data set: an Ultralytics data.yaml, darknet's obj.data, a COCO JSON, a VOC folder, or a folder of images and labels.
   std::string data = {};
-  /// "train.epochs=50"; the last one wins. An error about "--epochs:train.epochs=50" names the option, which does not win: a
-  /// setting before it that gives the key another value is an error, as it is beside the members below.
+  /// "train.epochs=50"; the last one wins. A prefix, "--epochs:train.epochs=50", makes errors name that option; such a setting
+  /// does not win: earlier ones of its key, and the members below, must agree with it.
   std::vector<std::string> settings = {};
   std::string fold = {};       ///< "K/N"; empty: the configuration's
   std::string precision = {};  ///< empty: the configuration's

@@ -55,9 +55,9 @@ struct DetectionOptions {
 BRIGHTNET_PUBLIC std::vector<std::string> resize_names();
 
 /// Images that cannot be read are skipped. Progress and results are logged (log.h). `can_be_stopped` is called before the
-/// first image; until then a stop is nothing but an end. Returns false when the token stopped it, after what was found so far
-/// has been written. Throws InputError for options out of their ranges or without effect, for a source without images, and for
-/// outputs that would replace inputs, labels or another's files; DeviceError when the device cannot be used.
+/// first image; before that, a stop ends it with nothing to write. Returns false when the token stopped it, after what was
+/// found so far has been written. Throws InputError for options out of their ranges or without effect, for a source without
+/// images, and for outputs that would replace inputs, labels or another's files; DeviceError when the device cannot be used.
 BRIGHTNET_PUBLIC bool detect_files(const DetectionOptions& options,
                                    const std::function<std::stop_token()>& can_be_stopped = {});
 

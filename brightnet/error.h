@@ -15,7 +15,7 @@ namespace brightnet {
 /// The exit codes of the program `brightnet`; README.md documents the numbers.
 enum class ExitCode : int {
   done = 0,
-  internal = 1,     ///< a bug or an internal failure
+  internal = 1,     ///< a bug, or ranks or trials that failed
   input = 2,        ///< the user's arguments, YAML, data or weights
   device = 3,       ///< the device asked for cannot be used
   interrupted = 4,  ///< stopped by a signal, after saving

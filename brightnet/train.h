@@ -66,7 +66,7 @@ struct TrainingResult {
   /// The weights to use: the best ones, their average if it is better, or the last ones.
   std::filesystem::path weights;
   int64_t epochs = 0, iterations = 0;  ///< how many were trained, in all
-  /// The best evaluation's, which `weights` are not of where they are an average; without a value before the first.
+  /// Of the best evaluation, also where `weights` are an average, which has other scores; without a value before the first.
   std::optional<Scores> best = {};
 };
 
@@ -80,8 +80,8 @@ BRIGHTNET_PUBLIC TrainingResult train(const TrainingOptions& options, const std:
 
 /// Where a program takes part in a training over ranks.
 struct TrainingHooks {
-  /// Called once the run can be stopped and resumed; until then a stop is nothing but an end. Returns the token by which it is
-  /// asked to stop: every rank has its own, and one is enough.
+  /// Called once the run can be stopped and resumed; before that, a stop ends it with nothing to save. Returns the token by
+  /// which it is asked to stop: every rank has its own, and one is enough.
   std::function<std::stop_token()> can_be_stopped = {};
   RunObserver* observer = nullptr;  ///< is told what happens; on the first rank only
 };

@@ -20,7 +20,7 @@ struct TuneOptions {
   std::string weights = {};           ///< weights that every trial starts from; may be empty
   std::string device = "auto";        ///< as DeviceOptions::device
   std::filesystem::path folder = {};  ///< for the results; empty: runs/NAME-tune or runs/NAME-rate
-  /// Called once the work can be stopped; until then a stop is nothing but an end.
+  /// Called once the work can be stopped; before that, a stop ends it with nothing to save.
   std::function<std::stop_token()> can_be_stopped = {};
   /// Is given the answer before the closing words are logged.
   std::function<void(const Answer&)> found = {};

@@ -21,8 +21,8 @@ namespace brightnet {
 struct TrainingHost {
   /// Called once the run has a folder and so a log.
   std::function<void(const std::filesystem::path& folder)> folder_found = [](const auto&) {};
-  /// Called once the run can be stopped and resumed. Until then a stop is nothing but an end. Returns the token by which
-  /// it is asked to stop; every rank has its own, and one is enough.
+  /// Called once the run can be stopped and resumed. Before that, a stop ends it with nothing to save. Returns the token by
+  /// which it is asked to stop; every rank has its own, and one is enough.
   std::function<std::stop_token()> can_be_stopped = [] { return std::stop_token(); };
   /// Observers besides those of the run's report, on rank 0.
   std::vector<TrainingObserver*> observers = {};
