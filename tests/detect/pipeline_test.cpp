@@ -17,7 +17,6 @@
 #include "detect/sources/memory_source.h"
 #include "detect/sources/source.h"
 #include "formats/onnx/export.h"
-#include "kernels/cpu/cpu_backend.h"
 #include "tests/data/pictures.h"
 #include "tests/train/small_weights.h"
 
@@ -41,13 +40,6 @@ bool same(const Boxes& a, const Boxes& b) {
 PixelImage view_of(const cv::Mat& image, bool bgr = false) {
   return {image.data, image.rows, image.cols, image.step, image.channels(), bgr};
 }
-
-/// A CPU with as much free memory as a test wants.
-class FullBackend : public cpu::CpuBackend {
- public:
-  size_t free = size_t{1} << 40;
-  size_t free_bytes() const override { return free; }
-};
 
 class PipelineTest : public ::testing::Test {
  protected:
@@ -439,26 +431,6 @@ TEST_F(PipelineTest, AnExportedNetworkComputesWhatTheWeightsDo) {
     }
     EXPECT_GT(std::abs(sums_of(ours[0])[0] - sums_of(ours[1])[0]), 0.0);
   }
-}
-
-// The caller who hears of too little memory may ask again.
-TEST_F(PipelineTest, ALargerSizeThatDidNotFitGetsItsMemoryLater) {
-  FullBackend backend;
-  InferenceNetwork inference(load_trained_model(weights_), backend, {.batch = 1});
-  const size_t before = backend.allocated_bytes();
-  InputFit fit = inference.fit();
-  const std::vector<uint8_t> own(3 * fit.size.pixels());
-  fit.size = InputSize(4 * inference.size().height);
-  const std::vector<uint8_t> larger(3 * fit.size.pixels());
-  backend.free = 0;
-  EXPECT_THROW(inference.engine().candidates(larger.data(), fit, 0.5f), InputError);
-  EXPECT_LT(backend.allocated_bytes(), before) << "the smaller one is given back before";
-  EXPECT_THROW(inference.engine().candidates(larger.data(), fit, 0.5f), InputError);
-  backend.free = size_t{1} << 40;
-  inference.engine().candidates(own.data(), inference.fit(), 0.5f);
-  EXPECT_EQ(backend.allocated_bytes(), before);
-  inference.engine().candidates(larger.data(), fit, 0.5f);
-  EXPECT_GT(backend.allocated_bytes(), before);
 }
 
 }  // namespace
