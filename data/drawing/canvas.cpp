@@ -102,16 +102,20 @@ cv::Mat Canvas::finish() const {
     if (!words.upward)
       draw_text(picture, words.text, words.at * density, words.height * density, words.color, words.bold);
   }
-  if (std::none_of(words_.begin(), words_.end(), [](const Words& words) { return words.upward; }))
-    return picture;
-  // Words that read upward are drawn on the canvas rotated clockwise, where they lie flat.
-  cv::Mat turned;
-  cv::rotate(picture, turned, cv::ROTATE_90_CLOCKWISE);
+  // Words that read upward are drawn on their columns of the picture, rotated clockwise, where they lie flat.
   for (const Words& words : words_) {
-    const cv::Point2d at(picture.rows - words.at.y * density, words.at.x * density);
-    if (words.upward) draw_text(turned, words.text, at, words.height * density, words.color, words.bold);
+    if (!words.upward) continue;
+    const cv::Point2d at = words.at * density;
+    const double reach = 3 * words.height * density;  // of accents and descenders too
+    const int left = std::clamp(static_cast<int>(at.x - reach), 0, picture.cols);
+    const int right = std::clamp(static_cast<int>(at.x + reach) + 1, left, picture.cols);
+    if (left == right) continue;
+    cv::Mat columns = picture.colRange(left, right), turned;
+    cv::rotate(columns, turned, cv::ROTATE_90_CLOCKWISE);
+    draw_text(turned, words.text, {picture.rows - at.y, at.x - left}, words.height * density, words.color,
+              words.bold);
+    cv::rotate(turned, columns, cv::ROTATE_90_COUNTERCLOCKWISE);
   }
-  cv::rotate(turned, picture, cv::ROTATE_90_COUNTERCLOCKWISE);
   return picture;
 }
 

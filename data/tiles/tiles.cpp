@@ -25,6 +25,9 @@ std::vector<int> starts(int length, int side, float overlap) {
   return found;
 }
 
+/// A picture has millions of smaller ones.
+constexpr int smallest_tile = 32, largest_tile = 65536;
+
 bool shows_object(const ImageRecord& tile) {
   return std::any_of(tile.annotations.begin(), tile.annotations.end(),
                      [](const auto& a) { return !a.crowd; });
@@ -33,9 +36,9 @@ bool shows_object(const ImageRecord& tile) {
 }  // namespace
 
 void TileOptions::fields(Fields& f) {
-  constexpr int largest = 65536;
-  f("size", size, "side of the tiles that pictures are cut into, in their pixels; 0: they are not cut")
-      .within(0, largest);
+  f("size", size,
+    "side of the tiles that pictures are cut into, in their pixels, 32 at least; 0: they are not cut")
+      .within(size == 0 ? 0 : smallest_tile, largest_tile);
   f("overlap", overlap, "of neighbouring tiles, as a fraction of size").within(0, 0.9);
   f("min_visible", min_visible, "a box is left out of a tile that has less than this share of it")
       .within(0, 1);
@@ -56,12 +59,12 @@ TileOptions parse_tiles(const std::string& text, const std::string& where, const
     const auto size = parse_number(view.substr(0, comma));
     const auto overlap = comma == std::string_view::npos ? std::optional<double>(options.overlap)
                                                          : parse_number(view.substr(comma + 1));
-    if (!size || *size != std::floor(*size) || *size < 1 || *size > 65536 || !overlap || *overlap < 0 ||
-        *overlap > 0.9) {
+    if (!size || *size != std::floor(*size) || *size < smallest_tile || *size > largest_tile || !overlap ||
+        *overlap < 0 || *overlap > 0.9) {
       throw InputError(
           fmt::format(
-              "the tiles are '{}' and must be SIZE or SIZE,OVERLAP: pixels, and a fraction from 0 to 0.9",
-              text),
+              "the tiles are '{}' and must be SIZE or SIZE,OVERLAP: {} to {} pixels, and a fraction from 0 to 0.9",
+              text, smallest_tile, largest_tile),
           where, "For example 640,0.2; or the section data.tiles, \"{size: 640, merge: nms}\".");
     }
     options.size = static_cast<int>(*size);

@@ -159,7 +159,16 @@ set(BRIGHTNET_CUDNN_DEFINITIONS NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING CUDNN_FRON
 function(brightnet_add_cuda link)
   if(BRIGHTNET_CUDA_FOUND)
     file(GLOB sources CONFIGURE_DEPENDS kernels/cuda/*.cpp)
-    list(FILTER sources EXCLUDE REGEX "kernels/cuda/absent.cpp")
+    list(FILTER sources EXCLUDE REGEX "kernels/cuda/(absent|convolution.*)\\.cpp$")
+    # -O1, and compiled as one: cudnn-frontend is a header of templates that build plans, once a run.
+    file(GLOB cudnn_users CONFIGURE_DEPENDS kernels/cuda/convolution*.cpp)
+    add_library(brightnet_cudnn OBJECT ${cudnn_users})
+    target_link_libraries(brightnet_cudnn PRIVATE brightnet_flags ${link})
+    target_include_directories(brightnet_cudnn SYSTEM PRIVATE ${BRIGHTNET_CUDA_INCLUDES})
+    target_compile_definitions(brightnet_cudnn PRIVATE ${BRIGHTNET_CUDNN_DEFINITIONS})
+    target_compile_options(brightnet_cudnn PRIVATE $<$<CONFIG:Release>:-O1>)
+    brightnet_unity_build(brightnet_cudnn)
+    list(APPEND sources $<TARGET_OBJECTS:brightnet_cudnn>)
     file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.cu)
     brightnet_unity_kernels(kernels ${kernels})
     list(APPEND sources ${kernels})
@@ -171,10 +180,6 @@ function(brightnet_add_cuda link)
   target_link_libraries(brightnet_cuda PUBLIC brightnet_flags ${link} PRIVATE ${CMAKE_DL_LIBS})
   list(JOIN BRIGHTNET_CUDA_ARCHITECTURES "," architectures)
   list(JOIN BRIGHTNET_CUDA_LIBRARY_FOLDERS ":" folders)
-  file(GLOB cudnn_users CONFIGURE_DEPENDS kernels/cuda/convolution*.cpp)
-  # -O1: cudnn-frontend is a header of templates that build plans, once a run.
-  set_source_files_properties(${cudnn_users} PROPERTIES COMPILE_DEFINITIONS "${BRIGHTNET_CUDNN_DEFINITIONS}"
-    COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(brightnet_cuda PRIVATE BRIGHTNET_CUDA_ARCHITECTURES="${architectures}"
     BRIGHTNET_CUDA_LIBRARY_FOLDERS="${folders}" BRIGHTNET_CUDA_ABSENCE="${BRIGHTNET_CUDA_ABSENCE}")
   if(BRIGHTNET_CUDA_FOUND)

@@ -24,7 +24,7 @@
 namespace brightnet::emulation {
 namespace {
 
-constexpr size_t page = 4096, alignment = 256, margin = 64;
+constexpr size_t page = 4096, large_page = size_t{2} << 20, alignment = 256, margin = 64;
 constexpr size_t address_space = size_t{1} << 40;
 constexpr unsigned char untouched = 0xA5, undefined = 0xFF;
 
@@ -52,11 +52,15 @@ class DeviceMemory {
     const size_t rounded = (std::max(bytes, size_t{1}) + alignment - 1) / alignment * alignment;
     Allocation a{};
     a.page_bytes = (rounded + margin + page - 1) / page * page;
+    // Opening and closing memory costs by the page.
+    const bool large = a.page_bytes >= 2 * large_page;
+    if (large) next_ += (large_page - reinterpret_cast<uintptr_t>(next_) % large_page) % large_page;
     a.pages = next_;
     a.data = a.pages + a.page_bytes - rounded;
     a.bytes = bytes;
     next_ += a.page_bytes + page;
     if (next_ > begin_ + address_space) throw std::bad_alloc();
+    if (large) madvise(a.pages, a.page_bytes, MADV_HUGEPAGE);
     mprotect(a.pages, a.page_bytes, PROT_READ | PROT_WRITE);
     mark(a);
     std::memset(a.data, undefined, bytes);
@@ -90,7 +94,6 @@ class DeviceMemory {
     return at < last_->end() ? last_ : nullptr;
   }
   bool reserved(const void* address) const { return address >= begin_ && address < begin_ + address_space; }
-  /// In memory that was allocated at some time.
 
   void open() {
     if (open_++ == 0) protect(PROT_READ | PROT_WRITE);

@@ -16,22 +16,36 @@ int counting = 0;        ///< CountTraffic objects
 bool in_launch = false;  ///< its accesses are recorded now
 std::vector<CountedLaunch> counted;
 
-/// What happened to each byte of each allocation that was touched.
-std::map<unsigned char*, std::vector<uint8_t>> touched;
-unsigned char *last_begin = nullptr, *last_end = nullptr;
-uint8_t* last_bytes = nullptr;
+/// What this launch did to each byte of an allocation, and which blocks have such bytes: a launch touches little of a large
+/// allocation.
+struct Touched {
+  static constexpr size_t block = 1024;
+  std::vector<uint8_t> bytes;
+  std::vector<uint8_t> blocks;
 
-uint8_t* bytes_at(unsigned char* address) {
-  if (address < last_begin || address >= last_end) {
-    const DeviceRange range = device_range(address);
-    if (!range.data) return nullptr;
-    std::vector<uint8_t>& bytes = touched[range.data];
-    bytes.resize(range.bytes);
-    last_begin = range.data;
-    last_end = range.data + range.bytes;
-    last_bytes = bytes.data();
+  explicit Touched(size_t count) : bytes(count), blocks((count + block - 1) / block) {}
+  /// Visits the bytes of the blocks that were touched.
+  template <typename Visit>
+  void visit(const Visit& visit) {
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (!blocks[i]) continue;
+      for (size_t at = i * block; at < std::min(bytes.size(), (i + 1) * block); ++at) visit(bytes[at]);
+    }
   }
-  return last_bytes + (address - last_begin);
+};
+/// By the allocation's address, which is never given out again.
+std::map<unsigned char*, Touched> touched;
+unsigned char *last_begin = nullptr, *last_end = nullptr;
+Touched* last = nullptr;
+
+bool find_touched(unsigned char* address) {
+  if (address >= last_begin && address < last_end) return true;
+  const DeviceRange range = device_range(address);
+  if (!range.data) return false;
+  last = &touched.try_emplace(range.data, range.bytes).first->second;
+  last_begin = range.data;
+  last_end = range.data + range.bytes;
+  return true;
 }
 
 /// `aligned`: the compiler took the address for a multiple of the size.
@@ -39,19 +53,24 @@ void record(void* address, size_t count, uint8_t access, bool aligned) {
   check_plain_access(address, count, aligned ? count : 1);
   if (!in_launch) return;
   auto* const begin = static_cast<unsigned char*>(address);
-  uint8_t* bytes = bytes_at(begin);
-  if (!bytes) return;
-  const size_t room = static_cast<size_t>(last_end - begin);
-  for (size_t i = 0; i < std::min(count, room); ++i) {
+  if (!find_touched(begin)) return;
+  const auto first = static_cast<size_t>(begin - last_begin),
+             end = std::min(first + count, last->bytes.size());
+  for (size_t i = first; i < end; ++i) {
+    uint8_t& byte = last->bytes[i];
     // Reading what this launch has written costs nothing.
-    if (access == was_written || !(bytes[i] & was_written)) bytes[i] |= access;
+    if (access == was_written || !(byte & was_written)) byte |= access;
+    last->blocks[i / Touched::block] = true;
   }
 }
 
 void forget() {
-  touched.clear();
+  for (auto& [begin, allocation] : touched) {
+    allocation.visit([](uint8_t& byte) { byte = 0; });
+    std::fill(allocation.blocks.begin(), allocation.blocks.end(), uint8_t{0});
+  }
   last_begin = last_end = nullptr;
-  last_bytes = nullptr;
+  last = nullptr;
 }
 
 }  // namespace
@@ -85,11 +104,11 @@ void end_counting(const std::string& where, const Traffic* stated) {
   if (counting == 0) return;
   in_launch = false;
   CountedLaunch launch{where, stated != nullptr, stated ? *stated : Traffic{}, {}};
-  for (const auto& [begin, bytes] : touched) {
-    for (const uint8_t byte : bytes) {
+  for (auto& [begin, allocation] : touched) {
+    allocation.visit([&](uint8_t byte) {
       launch.counted.read += (byte & was_read) != 0;
       launch.counted.written += (byte & was_written) != 0;
-    }
+    });
   }
   counted.push_back(launch);
   forget();

@@ -34,11 +34,11 @@ class TrainingOnRanks : public ::testing::Test {
     const auto table = read_metrics_csv(run_.folder() / out / "metrics.csv");
     return table.rows.back()[static_cast<size_t>(table.column(name))];
   }
-  /// Trains 20 steps on one, two and four ranks and demands the same weights and numbers of all.
-  void expect_the_same_on_ranks(Words settings) {
+  /// Trains 20 steps on one rank and on these numbers of them and demands the same weights and numbers of all.
+  void expect_the_same_on_ranks(Words settings, const std::vector<int>& numbers = {2}) {
     settings.insert(settings.end(), {"train.iterations=20", "evaluate.every=10", "train.sync_bn=true"});
     ASSERT_EQ(train(1, "1", settings).code, 0);
-    for (const int ranks : {2, 4}) {
+    for (const int ranks : numbers) {
       const std::string out = std::to_string(ranks);
       const ProgramResult result = train(ranks, out, settings);
       ASSERT_EQ(result.code, 0) << result.err;
@@ -72,7 +72,7 @@ class TrainingOnRanks : public ::testing::Test {
 // Sums over the batch are the same to the last bit however it is divided. Anything less would show: leaky
 // ReLU's kink and the rule that ignores good predictions turn rounding into other decisions within few steps.
 TEST_F(TrainingOnRanks, EndsInTheWeightsOfOneRank) {
-  expect_the_same_on_ranks({});
+  expect_the_same_on_ranks({}, {2, 4});
 }
 
 TEST_F(TrainingOnRanks, EndsInTheWeightsOfOneRankWithTheDefaultOptimizer) {

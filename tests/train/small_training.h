@@ -34,6 +34,9 @@ inline OutputFiles without_pauses() {
   return files;
 }
 
+/// What watches a small run. Drawing the report takes half of its time, so that only tests of the report have it.
+enum class WatchedBy { nobody, all_but_report, all };
+
 /// Everything that a trainer refers to.
 struct SmallTraining {
   SmallTraining(const RunConfig& run_config, const std::filesystem::path& path, bool old = false,
@@ -63,7 +66,8 @@ struct SmallTraining {
                                 .now = now});
     observers =
         std::make_unique<RunObservers>(*setup, layout, std::vector<std::vector<std::string>>(), free_space);
-    if (watched) setup->observers = observers->all();
+    if (watched_by != WatchedBy::nobody) setup->observers = observers->all();
+    if (watched_by == WatchedBy::all_but_report) std::erase(setup->observers, &observers->report());
     setup->observers.insert(setup->observers.end(), observers_besides.begin(), observers_besides.end());
     return Trainer(*setup, layout, initial);
   }
@@ -79,7 +83,7 @@ struct SmallTraining {
   std::unique_ptr<Backend> backend;
   RunFolder folder;
   OutputFiles files = without_pauses();
-  bool watched = true;  ///< by all that watches a run of `brightnet train`
+  WatchedBy watched_by = WatchedBy::all_but_report;
   std::vector<TrainingObserver*> observers_besides;
   /// Of the last trainer.
   std::optional<TrainingSetup> setup;

@@ -47,7 +47,7 @@ int index_of(const std::vector<std::string>& columns, const std::string& name) {
   return found == columns.end() ? -1 : static_cast<int>(found - columns.begin());
 }
 
-/// Keeps, of more than `most` rows, every second, third, … and those with an evaluation.
+/// Keeps, of more than `most` rows, every second, third, …, those with an evaluation, and the last.
 MetricsTable parse(std::string_view text, const std::string& file,
                    int64_t most = std::numeric_limits<int64_t>::max()) {
   const int64_t every = 1 + std::count(text.begin(), text.end(), '\n') / most;
@@ -73,7 +73,8 @@ MetricsTable parse(std::string_view text, const std::string& file,
     std::vector<double>& row = table.rows.emplace_back();
     row.reserve(cells.size());
     for (const std::string& cell : cells) row.push_back(parse_cell(cell, where));
-    if (number % every != 0 && (AP < 0 || std::isnan(row[AP]))) table.rows.pop_back();
+    const bool kept = number % every == 0 || end == text.rfind('\n');
+    if (!kept && (AP < 0 || std::isnan(row[AP]))) table.rows.pop_back();
   }
   if (table.columns.empty() || table.columns[0] != "epoch") {
     throw InputError("not a table of metrics: its first column is not 'epoch'", file);

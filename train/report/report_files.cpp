@@ -138,7 +138,7 @@ void RunReport::picture_batch(const Batch& batch, int64_t number) {
 }
 
 void RunReport::add_epoch(const EpochSummary& summary) {
-  all_is_drawn_ = false;
+  curves_are_drawn_ = all_is_drawn_ = false;
   best_effort_.attempt("A row of metrics.csv and TensorBoard", [&] { write_row(summary); });
   if (plot_due()) plot();
 }
@@ -194,7 +194,7 @@ void RunReport::add_best(const Metrics& metrics, const Dataset& val, int epoch, 
   best_ = metrics;
   standing_.best = &*best_;
   val_ = &val;
-  best_is_drawn_ = all_is_drawn_ = false;
+  best_is_drawn_ = curves_are_drawn_ = all_is_drawn_ = false;
   if (pictures_.next(largest_picture)) {
     best_effort_.attempt("A picture in TensorBoard", [&] {
       if (const cv::Mat sheet = picture_worst(val, metrics, 0); !sheet.empty())
@@ -240,10 +240,13 @@ bool RunReport::plot_due() const {
 
 void RunReport::plot() {
   if (!best_is_drawn_) draw_best();
-  best_effort_.attempt("The plot of the curves (results.png)", [this] {
-    write_picture("results.png", plot_panels(results_panels(csv_.for_drawing(), run_.settling_epochs),
-                                             "epoch", standing_.best_epoch));
-  });
+  if (!curves_are_drawn_) {
+    best_effort_.attempt("The plot of the curves (results.png)", [this] {
+      write_picture("results.png", plot_panels(results_panels(csv_.for_drawing(), run_.settling_epochs),
+                                               "epoch", standing_.best_epoch));
+      curves_are_drawn_ = true;
+    });
+  }
   best_effort_.attempt("The report page (report.html)", [this] { write_page(); });
   all_is_drawn_ = true;
   plotted_ = seconds_now();

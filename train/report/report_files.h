@@ -80,7 +80,7 @@ class RunReport {
   RunStanding standing_;
   std::optional<Metrics> best_, earlier_best_;
   const Dataset* val_ = nullptr;
-  bool best_is_drawn_ = true, all_is_drawn_ = true;
+  bool best_is_drawn_ = true, curves_are_drawn_ = false, all_is_drawn_ = true;
   /// The page of the run before it was resumed, and the sections of pictures.
   Page before_{"", ""};
   std::vector<Json> train_pictures_, val_pictures_, label_pictures_;

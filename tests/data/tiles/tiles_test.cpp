@@ -123,10 +123,10 @@ TEST(Tiles, AreReadAsSizeAndOverlapOrAsASection) {
   EXPECT_EQ(parse_tiles(text, "--tiles"), section);
   EXPECT_EQ(parse_tiles(to_text(section), "--tiles"), section);
   EXPECT_EQ(parse_tiles("640", "--tiles", section).merge, TileMerge::nms);
-  for (const char* limit : {"{size: 1, overlap: 0.9, threshold: 0.01}", "{size: 65536, threshold: 1}"})
+  for (const char* limit : {"{size: 32, overlap: 0.9, threshold: 0.01}", "{size: 65536, threshold: 1}"})
     EXPECT_NO_THROW(parse_tiles(limit, "--tiles")) << limit;
-  for (const char* wrong :
-       {"", "0", "6.5", "640,1", "640,-0.1", "large", "640,", "{overlap: 0.1}", "{sise: 640}"})
+  for (const char* wrong : {"", "0", "31", "{size: 31}", "6.5", "640,1", "640,-0.1", "large", "640,",
+                            "{overlap: 0.1}", "{sise: 640}"})
     EXPECT_THROW(parse_tiles(wrong, "--tiles"), InputError) << wrong;
 }
 

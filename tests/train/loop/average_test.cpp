@@ -75,6 +75,7 @@ TEST_F(TrainerAverage, IsLeftOutWhereItsDecayIsZero) {
 TEST_F(TrainerAverage, IsWhatEachEvaluationScores) {
   SmallTraining training(run_.load({"ema={decay: 0.9, ramp: 0}", "train.epochs=3", "optimizer.rate=0.001"}),
                          run_.folder() / "out");
+  training.watched_by = WatchedBy::all;
   Trainer trainer = training.make(initial(training));
   ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   const Metrics last = score(training, load_weights(training.folder.last(), training.layout));

@@ -33,7 +33,7 @@ TEST(TrainerCadence, SavesWhenTheStateIsAsOldAsAsked) {
                                    "evaluate.start=9", "train.average=0"}),
                          run.folder() / "out", false, std::make_unique<WatchedBackend>(seen));
   training.now = [&clock] { return clock; };
-  training.watched = false;
+  training.watched_by = WatchedBy::nobody;
   Watcher watcher;
   std::vector<std::string> saved;
   watcher.after_step = [&] {
@@ -60,7 +60,7 @@ TEST(TrainerCadence, SavesAtTheEndOfAnEpochWhereTheStateIsOldEnough) {
                                      "evaluate.start=9", "train.average=0"}),
                            run.folder() / seconds, false, std::make_unique<WatchedBackend>(seen));
     training.now = [&clock] { return clock; };
-    training.watched = false;
+    training.watched_by = WatchedBy::nobody;
     Watcher watcher;
     std::string saved;
     watcher.after_step = [&] {
@@ -91,6 +91,7 @@ TEST(TrainerCadence, TellsTheTimesOfItsStepsWithoutThoseOfItsEvaluations) {
   seen.before_detection = [&clock] { clock += 7; };
   SmallTraining training(run.load({"train.average=0"}), run.folder() / "out", false,
                          std::make_unique<WatchedBackend>(seen));
+  training.watched_by = WatchedBy::all;
   training.now = [&clock] { return clock; };
   WaitingCollectives collectives(clock);
   ASSERT_EQ(training.make(&collectives).run(), TrainingEnd::finished);
@@ -114,7 +115,7 @@ TEST(TrainerCadence, ExpectsWhatTheStepsOfTheEpochTookOfARunThatIsResumedWithinI
   for (const bool old : {false, true}) {
     SmallTraining training(config, run.folder() / "out", old, std::make_unique<WatchedBackend>(seen));
     training.now = [&clock] { return clock; };
-    training.watched = false;
+    training.watched_by = WatchedBy::nobody;
     training.observers_besides = {&watcher};
     std::stop_source stop;
     int steps = 0;
@@ -136,7 +137,7 @@ TEST(TrainerCadence, EvaluatesTheEpochsThatItWasTold) {
   const auto evaluated = [&](std::vector<std::string> options) {
     options.insert(options.end(), {"train.epochs=6", "train.average=0"});
     SmallTraining training(run.load(options), run.folder() / "out");
-    training.watched = false;
+    training.watched_by = WatchedBy::nobody;
     Watcher watcher;
     training.observers_besides = {&watcher};
     EXPECT_EQ(training.make().run(), TrainingEnd::finished);

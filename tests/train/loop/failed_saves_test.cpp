@@ -255,6 +255,7 @@ TEST(FailedSaves, LastWeightsThatAreMissingBesideTheStateAreWrittenAgain) {
 TEST(FailedSaves, OfTablesAndPicturesDoNotEndARunEither) {
   SmallRun run;
   SmallTraining training(run.load(), run.folder() / "out");
+  training.watched_by = WatchedBy::all;
   for (const char* name : {"metrics.csv", "pr_curve.png", "train_batch0.jpg", "val_pred0.jpg", "results.png"})
     fs::create_directory(training.folder.file(name));
   Trainer trainer = training.make();

@@ -31,6 +31,7 @@ struct OneImage {
     SeenWork seen;
     SmallTraining training(run.load(options), run.folder() / "out", false,
                            std::make_unique<WatchedBackend>(seen));
+    training.watched_by = WatchedBy::all;
     EXPECT_EQ(training.make().run(), TrainingEnd::finished);
     const Seen all{seen.norms, read_metrics_csv(training.folder.metrics())};
     std::filesystem::remove_all(training.folder.path());

@@ -38,12 +38,14 @@ class SizeWatcher : public TrainingObserver {
 
 /// A run of these options from its beginning, or resumed.
 struct GrowingRun {
-  GrowingRun(const SmallRun& run, const std::vector<std::string>& options, bool old = false)
+  GrowingRun(const SmallRun& run, const std::vector<std::string>& options, bool old = false,
+             WatchedBy watched_by = WatchedBy::all_but_report)
       : training(run.load(options), run.folder() / "out", old, std::make_unique<WatchedBackend>(seen)),
-        trainer(watched()) {
+        trainer(watched(watched_by)) {
     if (old) trainer.resume();
   }
-  Trainer watched() {
+  Trainer watched(WatchedBy watched_by) {
+    training.watched_by = watched_by;
     training.observers_besides = {&watcher};
     return training.make();
   }
@@ -64,7 +66,7 @@ struct GrowingRun {
 
 TEST(GrowingTraining, IsEvaluatedAtTheSizeThatIsTrained) {
   const SmallRun run;
-  GrowingRun growth(run, growing(4));
+  GrowingRun growth(run, growing(4), false, WatchedBy::all);
   ASSERT_EQ(growth.train(), TrainingEnd::finished);
   EXPECT_EQ(growth.trained_sizes(), (std::vector<int>{32, 32, 32, 32, 32, 32, 64, 64, 64, 64, 64, 64}));
   EXPECT_EQ(growth.watcher.sizes, (std::vector<int>{32, 32, 64, 64}));

@@ -68,6 +68,7 @@ TEST(Overflows, AreSkippedAndMoveTheLossScale) {
   const RunConfig config =
       run.load({"train.epochs=3", "optimizer.loss_scale=65536", "optimizer.loss_scale_growth=3"});
   SmallTraining training(config, run.folder() / "out", false, overflowing({1, 2}));
+  training.watched_by = WatchedBy::all;
   Trainer trainer = training.make();
   EXPECT_EQ(trainer.progress().state.loss_scale, 65536) << "before a step has been seen";
   ASSERT_EQ(trainer.run(), TrainingEnd::finished);
@@ -117,6 +118,7 @@ TEST(Overflows, LeaveAResumeBetweenThemAsIfItHadNeverStopped) {
   SmallRun run;
   const RunConfig config = run.load({"optimizer.loss_scale=65536", "optimizer.loss_scale_growth=2"});
   SmallTraining whole(config, run.folder() / "whole", false, overflowing({1, 2}));
+  whole.watched_by = WatchedBy::all;
   whole.make().run();
   const fs::path parts = run.folder() / "parts";
   {
@@ -167,6 +169,7 @@ TEST(Overflows, LeaveCellsEmptyForAnEpochWithoutAStep) {
   // Three steps an epoch, and all of the second one's overflow; the third epoch alone is evaluated.
   SmallTraining training(run.load({"train.epochs=3", "evaluate.start=3"}), run.folder() / "out", false,
                          overflowing({3, 4, 5}));
+  training.watched_by = WatchedBy::all;
   const testing::Logged logged;
   const TrainingEnd end = training.make().run();
   const std::string words = logged.text();

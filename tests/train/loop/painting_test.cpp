@@ -57,6 +57,7 @@ struct PaintedRun {
       device->inverts = inverts;
       const PaintingBackend& seen = *device;
       SmallTraining training(config, folder, part > 1, std::move(device));
+      training.watched_by = WatchedBy::all;
       Trainer trainer = training.make();
       EXPECT_EQ(training.backend->allocated_bytes(),
                 plan_run(config, training.model, *training.backend, config.train.micro_batch).memory.peak());

@@ -41,7 +41,7 @@ std::vector<size_t> pixels(const SmallRun& run, const std::vector<std::string>& 
   for (auto stop = std::next(stops.begin());; ++stop) {
     const bool last = stop == stops.end(), old = std::filesystem::exists(folder);
     SmallTraining training(config, folder, old);
-    training.watched = false;
+    training.watched_by = WatchedBy::nobody;
     PixelsOf seen;
     if (!last) seen.stop_at = *stop;
     training.observers_besides = {&seen};

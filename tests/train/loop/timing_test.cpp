@@ -33,6 +33,7 @@ TEST(TrainerPace, EachStepHasTheScheduledRateOfItsIteration) {
   constexpr int64_t steps_per_epoch = 3, steps = 12;
   SeenWork seen;
   SmallTraining whole(config, run.folder() / "whole", false, watched(seen));
+  whole.watched_by = WatchedBy::all;
   ASSERT_EQ(whole.make().run(), TrainingEnd::finished);
   ASSERT_EQ(seen.rates.size(), size_t{steps});
   const Schedule schedule(config.schedule, config.optimizer.rate, steps_per_epoch, steps);
@@ -175,6 +176,7 @@ TEST(TrainerPace, SpendsItsMinutesByPlanningAnew) {
       run.load({"train.epochs=100000", "train.minutes=2", "evaluate.every=6", "train.average=0"});
   double clock = 5000;
   TimedTraining timed(config, run.folder() / "out", false, clock, uneven);
+  timed.training.watched_by = WatchedBy::all;
   Trainer trainer = timed.training.make();
   std::string said;
   {
@@ -347,7 +349,7 @@ TEST(TrainerPace, SavesItsStateAfterABestEvaluationWithinAnEpoch) {
   double clock = 0;
   TimedTraining timed(config, run.folder() / "out", false, clock, [](int64_t) { return 0.5; });
   StateAfterTheBest watcher(timed.training.folder);
-  timed.training.watched = false;
+  timed.training.watched_by = WatchedBy::nobody;
   timed.training.observers_besides = {&watcher};
   ASSERT_EQ(timed.training.make().run(), TrainingEnd::finished);
   ASSERT_FALSE(watcher.best.empty()) << "the first evaluation is the best so far";
@@ -362,6 +364,7 @@ TEST(TrainerPace, EvaluatesWithinAnEpochThatIsLongerThanTheTime) {
   config.evaluate.every = {};
   double clock = 0;
   TimedTraining timed(config, run.folder() / "out", false, clock, [](int64_t) { return 0.5; });
+  timed.training.watched_by = WatchedBy::all;
   Trainer trainer = timed.training.make();
   ASSERT_EQ(trainer.run(), TrainingEnd::finished);
   EXPECT_GE(clock, 0.9 * 30);

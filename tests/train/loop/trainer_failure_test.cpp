@@ -69,6 +69,7 @@ TEST(Trainer, LeavesAReportOfTheEpochsBeforeAnErrorUnlessTheFolderIsAnothers) {
   for (const bool taken : {false, true}) {
     SmallTraining training(run.load({"train.epochs=1000"}), run.folder() / (taken ? "taken" : "own"), false,
                            std::make_unique<FailingBackend>(100));
+    training.watched_by = WatchedBy::all;
     Taker taker(training.files, taken ? 2 : 0);
     training.observers_besides = {&taker};
     Trainer trainer = training.make();

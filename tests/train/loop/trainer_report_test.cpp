@@ -23,6 +23,7 @@ TEST(TrainerReport, HasTheGradientsNormAndTheClippedShareWithinEpochs) {
   SeenWork seen;
   SmallTraining training(run.load({"optimizer.clip=1e-9", "train.log_every=1e-6", "train.epochs=1"}),
                          run.folder() / "out", false, std::make_unique<WatchedBackend>(seen));
+  training.watched_by = WatchedBy::all;
   ASSERT_EQ(training.make().run(), TrainingEnd::finished);
   const auto norms = scalars(training.folder.path(), "step/gradient_norm");
   ASSERT_GE(norms.size(), 1u);
@@ -48,10 +49,12 @@ std::vector<int64_t> steps_of_table(const SmallTraining& training) {
 TEST(TrainerReport, TensorBoardShowsEveryRowOfARunHoweverItWasResumed) {
   SmallRun run;
   SmallTraining first(run.load({"train.epochs=2", "train.average=0"}), run.folder() / "out");
+  first.watched_by = WatchedBy::all;
   ASSERT_EQ(first.make().run(), TrainingEnd::finished);
   const auto resume = [&](int epochs, bool stopped) {
     SmallTraining longer(run.load({"train.epochs=" + std::to_string(epochs), "train.average=0"}),
                          first.folder.path(), true);
+    longer.watched_by = WatchedBy::all;
     Trainer trainer = longer.make();
     trainer.resume();
     std::stop_source stop;
@@ -71,8 +74,10 @@ TEST(TrainerReport, TensorBoardShowsARunThatBeganAgainOnce) {
   SmallRun run;
   const RunConfig config = run.load({"train.epochs=2", "train.average=0"});
   SmallTraining first(config, run.folder() / "out");
+  first.watched_by = WatchedBy::all;
   ASSERT_EQ(first.make().run(), TrainingEnd::finished);
   SmallTraining again(config, run.folder() / "out", true);
+  again.watched_by = WatchedBy::all;
   ASSERT_EQ(again.make().run(), TrainingEnd::finished);
   EXPECT_EQ(shown_steps(again, "val/AP"), steps_of_table(again));
 }
@@ -81,6 +86,7 @@ TEST(TrainerReport, HasTheMeansSinceItsLastPointInEveryEpoch) {
   SmallRun run;
   double clock = 1000;
   SmallTraining training(run.load({"train.log_every=1"}), run.folder() / "out");
+  training.watched_by = WatchedBy::all;
   training.now = [&clock] { return clock; };
   const Trainer trainer = training.make();
   ReportObserver observer(*training.setup, training.layout, {});
@@ -118,12 +124,14 @@ TEST(TrainerReport, SaysThatTheTrainingHasEndedOnceItHas) {
   };
   {
     SmallTraining training(config, run.folder() / "out");
+    training.watched_by = WatchedBy::all;
     std::stop_source stop;
     stop.request_stop();
     ASSERT_EQ(training.make().run(stop.get_token()), TrainingEnd::interrupted);
     EXPECT_FALSE(has_ended(training));
   }
   SmallTraining training(config, run.folder() / "out", true);
+  training.watched_by = WatchedBy::all;
   Trainer trainer = training.make();
   trainer.resume();
   ASSERT_EQ(trainer.run(), TrainingEnd::finished);

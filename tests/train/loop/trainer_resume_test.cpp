@@ -35,12 +35,14 @@ TEST(Trainer, EndsInTheSameWeightsHoweverOftenItWasInterrupted) {
   // 12 images in batches of 4: three steps an epoch.
   const RunConfig config = run.load({"train.epochs=3", "train.save_epochs=2"});
   SmallTraining whole(config, run.folder() / "whole");
+  whole.watched_by = WatchedBy::all;
   ASSERT_EQ(whole.make().run(), TrainingEnd::finished);
 
   const fs::path parts = run.folder() / "parts";
   for (int part = 1;; ++part) {
     const bool old = part > 1;
     SmallTraining training(config, parts, old);
+    training.watched_by = WatchedBy::all;
     Trainer trainer = training.make();
     if (old) trainer.resume();
     std::stop_source stop;
@@ -101,6 +103,7 @@ TEST(Trainer, DoesTheRestOfItsEpochsWithDataThatHaveChanged) {
       if (!more) fs::remove(images / ("more_" + name.string()));
     }
     SmallTraining training(config, folder, true);
+    training.watched_by = WatchedBy::all;
     ASSERT_EQ(training.train.images.size(), more ? 24u : 4u);
     Trainer trainer = training.make();
     const testing::Logged logged;
@@ -159,6 +162,7 @@ TEST(Trainer, FinishesTheEpochInWhichItEndedWhenItIsMadeLonger) {
   ASSERT_EQ(whole.make().run(), TrainingEnd::finished);
   const fs::path parts = run.folder() / "parts";
   SmallTraining first(of_steps("4"), parts);
+  first.watched_by = WatchedBy::all;
   {
     Trainer trainer = first.make();
     ASSERT_EQ(trainer.run(), TrainingEnd::finished);
@@ -181,6 +185,7 @@ TEST(Trainer, FinishesTheEpochInWhichItEndedWhenItIsMadeLonger) {
     EXPECT_TRUE(trainer.over());
   }
   SmallTraining longer(of_steps("9"), parts, true);
+  longer.watched_by = WatchedBy::all;
   Trainer trainer = longer.make();
   trainer.resume();
   EXPECT_FALSE(trainer.over());

@@ -64,6 +64,7 @@ TEST(Trainer, TakesTheNewestWeightsForTheBestWhereNothingCanBeScored) {
   for (const auto& label : fs::directory_iterator(run.folder() / "data/labels/val"))
     write_atomically(label.path(), "");
   SmallTraining training(run.load({"train.epochs=3", "train.patience=1"}), run.folder() / "out");
+  training.watched_by = WatchedBy::all;
   Trainer trainer = training.make();
   EXPECT_EQ(trainer.run(), TrainingEnd::finished);
   EXPECT_EQ(trainer.progress().best_epoch, 3);
@@ -91,6 +92,7 @@ TEST(Trainer, StopsWhenABetterScoreStaysAway) {
 TEST(Trainer, LeavesARunFolderAsPeopleExpectIt) {
   SmallRun run;
   SmallTraining training(run.load(), run.folder() / "out");
+  training.watched_by = WatchedBy::all;
   training.make().run();
   for (const char* name : {"weights/best.safetensors", "weights/last.safetensors", "state/state.safetensors",
                            "metrics.csv", "results.png", "labels.jpg", "pr_curve.png", "confusion_matrix.png",
@@ -104,6 +106,7 @@ TEST(Trainer, ReportsTheGradientsNormAndHowManyStepsWereClipped) {
   SeenWork seen;
   SmallTraining first(run.load({"optimizer.clip=0"}), run.folder() / "first", false,
                       std::make_unique<WatchedBackend>(seen));
+  first.watched_by = WatchedBy::all;
   ASSERT_EQ(first.make().run(), TrainingEnd::finished);
   ASSERT_EQ(seen.norms.size(), 6u);
   const auto table = read_metrics_csv(first.folder.metrics());
@@ -119,6 +122,7 @@ TEST(Trainer, ReportsTheGradientsNormAndHowManyStepsWereClipped) {
   SeenWork again;
   SmallTraining second(run.load({"optimizer.clip=" + std::to_string(limit)}), run.folder() / "second", false,
                        std::make_unique<WatchedBackend>(again));
+  second.watched_by = WatchedBy::all;
   ASSERT_EQ(second.make().run(), TrainingEnd::finished);
   const auto rows = read_metrics_csv(second.folder.metrics()).rows;
   for (size_t epoch = 0; epoch < 2; ++epoch) {
@@ -159,6 +163,7 @@ TEST(Trainer, HasTheSameLossOnTheSameImagesInTrainingAndValidation) {
          "augment.mosaic=0", "augment.flip=0", "augment.jitter=0", "augment.resize=1", "augment.hue=0",
          "augment.saturation=1", "augment.exposure=1", "evaluate.batch=3", letterbox});
     SmallTraining training(config, run.folder() / "out");
+    training.watched_by = WatchedBy::all;
     ASSERT_EQ(training.make().run(), TrainingEnd::finished);
     const auto table = read_metrics_csv(training.folder.metrics());
     ASSERT_EQ(table.rows.size(), 1u);

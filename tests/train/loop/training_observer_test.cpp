@@ -130,7 +130,7 @@ TEST(TrainingObserver, ThatFailsIsLeftOutAndTheRunGoesOnToTheSameWeights) {
   const SmallRun run;
   const RunConfig config = run.load({"train.average=2"});
   SmallTraining alone(config, run.folder() / "alone");
-  alone.watched = false;
+  alone.watched_by = WatchedBy::nobody;
   ASSERT_EQ(alone.make().run(), TrainingEnd::finished);
 
   SmallTraining watched(config, run.folder() / "watched");

@@ -87,6 +87,7 @@ TEST(MetricsCsv, IsDrawnWithFewerRowsOfALongRunButWithEachEvaluation) {
   int evaluations = 0;
   for (const auto& row : table.rows) evaluations += !std::isnan(row[2]);
   EXPECT_EQ(evaluations, 20000 / 1001);
+  EXPECT_EQ(table.rows.back()[0], 20000);
 }
 
 TEST(MetricsCsv, RefusesATableWithColumnsThatWouldBeLost) {

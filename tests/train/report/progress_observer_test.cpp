@@ -14,6 +14,7 @@ TEST(ProgressObserver, AResumedRunShowsItsLastScoresUntilThereAreNewOnes) {
     return run.load({"train.epochs=" + epochs, "evaluate.every=5", "train.average=0"});
   };
   SmallTraining first(of_epochs("1"), run.folder() / "out");
+  first.watched_by = WatchedBy::all;
   ASSERT_EQ(first.make().run(), TrainingEnd::finished);
   SmallTraining longer(of_epochs("3"), first.folder.path(), true);
   Trainer trainer = longer.make();
