@@ -99,6 +99,14 @@ TEST_F(DisturbedRuns, AreWatchedAlsoWhereAMappingAsksForRestarts) {
   EXPECT_EQ(stopped.code, 4) << stopped.err;
 }
 
+TEST_F(DisturbedRuns, MayHaveTheirConfigurationBehindTwoDashes) {
+  std::vector<std::string> words =
+      with_settings({"train", "--restarts", "1", "--out", "parts"}, SmallRun::short_run({"train.epochs=1"}));
+  words.insert(words.end(), {"--", "run.yaml"});
+  const ProgramResult trained = run(words);
+  EXPECT_EQ(trained.code, 0) << trained.err;
+}
+
 TEST_F(DisturbedRuns, ResumedAfterASignalEqualUndisturbedOnes) {
   const std::vector<std::string> settings{"train.epochs=30", "evaluate.every=10"};
   ASSERT_EQ(run(train({"--out", "whole"}, settings)).code, 0);
