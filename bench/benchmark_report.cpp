@@ -17,6 +17,7 @@
 #include "train/loop/device_memory.h"
 #include "train/setup/automatic_size.h"
 #include "train/setup/data_sets.h"
+#include "train/setup/heeded_keys.h"
 #include "train/setup/named_run.h"
 
 namespace brightnet {
@@ -37,6 +38,23 @@ std::vector<Precision> trainable_precisions(const std::string& list, Precision f
                      "Measure fp32, bf16 or fp16; or --inference, of weights that were quantised.");
   }
   return all;
+}
+
+/// Throws InputError for settings and classes, which what is measured does not take from the options.
+void refuse_settings_and_classes(const BenchmarkOptions& options, const std::string& reason) {
+  const std::string option = !options.settings.empty() ? "--set" : options.classes > 0 ? "--classes" : "";
+  if (!option.empty()) throw InputError(reason + ", so this has no effect", option, "Leave it out.");
+}
+
+/// The keys that the loader's speed is measured with.
+const HeededKeys& keys_of_loader() {
+  static const HeededKeys keys{
+      .by = "the measurement of the loader",
+      .keys = {"data.", "augment.", "input.channels", "loader.decode", "train.size"},
+      .remedies = {{"loader.workers", "Give the number of workers with --workers."},
+                   {"loader.cache_mb", "Both are measured: with every image in the cache, and with none."},
+                   {"train.batch", "Give the batch size with --batch."}}};
+  return keys;
 }
 
 /// Refuses a precision that the device does not have before the first is measured.
@@ -161,8 +179,10 @@ std::string inference_table(const InferenceBenchmark& inference, bool layers) {
 /// Trained weights, or a model with its first values: the speed of either is the same.
 TrainedModel network_to_measure(const BenchmarkOptions& options) {
   std::error_code failed;
-  if (options.model.ends_with(".safetensors") || std::filesystem::is_directory(options.model, failed))
+  if (options.model.ends_with(".safetensors") || std::filesystem::is_directory(options.model, failed)) {
+    refuse_settings_and_classes(options, "weights have a model and classes of their own");
     return open_weights({.weights = weights_of_run(options.model)});
+  }
   refuse_other_settings(options);
   NamedModel named = read_model(options.model, options.settings, options.classes);
   TrainedModel trained;
@@ -232,6 +252,9 @@ Answer benchmark_inference(const BenchmarkOptions& options) {
 
 Answer benchmark_kernels(const BenchmarkOptions& options) {
   check_ranges(options);
+  const std::string reason = "the kernels are measured in fixed shapes, which are no model's";
+  refuse_settings_and_classes(options, reason);
+  if (options.height > 0) throw InputError(reason + ", so this has no effect", "--size", "Leave it out.");
   std::string text;
   Json answer{{"results", Json::array()}};
   const std::vector<Precision> precisions = trainable_precisions(options.precision, Precision::fp32);
@@ -267,7 +290,11 @@ Answer benchmark_loader(const BenchmarkOptions& options) {
   const NamedRun data({.data = options.data, .settings = options.settings, .precision = options.precision},
                       false);
   if (!run) data.say_data();
+  if (options.classes > 0)
+    throw InputError("the classes are those of the data, so this has no effect", "--classes",
+                     "Leave it out.");
   RunConfig config = run ? load_run_config(options.data, options.settings) : data.load();
+  keys_of_loader().refuse_others(options.settings, "--set");
   const Dataset dataset = training_images(config, read_split(config, Split::train));
   LoaderBenchmarkOptions how;
   how.augment = config.augment;

@@ -22,6 +22,9 @@ struct Comparison {
   std::filesystem::path page = {};
 };
 
+/// The files that compare_runs() writes where ComparisonOptions::plot is this one: the plot, unless it is an .html, and the page.
+BRIGHTNET_PUBLIC std::vector<std::filesystem::path> files_of_comparison(const std::filesystem::path& plot);
+
 /// Compares the runs in these folders by what each has: a damaged or unfinished run too. What is there and no run is skipped,
 /// which is logged. Throws InputError where no run is left, for a folder that is not there, and for a file that is there and
 /// that an earlier comparison has not written.

@@ -68,6 +68,11 @@ struct DividedData {
   bool has_model = false;             ///< whether that YAML names a model
 };
 
+/// The files that divide_data() may write, where SplitOptions::folder is this one: lists, or tables in the data's format, and
+/// the YAML of a run.
+BRIGHTNET_PUBLIC std::vector<std::filesystem::path> files_of_division(const Configuration& data,
+                                                                      const std::filesystem::path& folder);
+
 /// Divides the images into train, val and test by what they contain. No image is moved or copied.
 BRIGHTNET_PUBLIC DividedData divide_data(const Configuration& data, const SplitOptions& options);
 

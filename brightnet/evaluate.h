@@ -80,6 +80,10 @@ struct WeightsReportOptions {
   std::filesystem::path plots = {};
 };
 
+/// The files that report_weights() may write for a split, where WeightsReportOptions::plots is this folder.
+BRIGHTNET_PUBLIC std::vector<std::filesystem::path> files_of_plots(const std::filesystem::path& folder,
+                                                                   const std::string& split);
+
 /// Evaluates as evaluate() does, on all ranks, logs its progress and draws. The answer is empty on ranks other than the first.
 BRIGHTNET_PUBLIC Answer report_weights(const WeightsReportOptions& options, Ranks& ranks);
 

@@ -14,7 +14,7 @@ struct QuantizationOptions {
   /// A data set as in dataset.h, whose images of `train` calibrate, and on whose `val` AP is measured. Without `max_loss` also a
   /// folder of images without labels, of which all calibrate, its subfolders' too.
   std::string data = {};
-  std::vector<std::string> settings = {};  ///< settings of a configuration: "loader.workers=4"
+  std::vector<std::string> settings = {};  ///< settings of a configuration: "data.fraction=0.5"
   int images = 128;                        ///< images that calibrate, evenly spread over the data
   /// AP points, hundredths of AP, that may be lost; layers stay in floating point until no more are. Negative: AP is not
   /// measured, and every convolution is quantised that does not predict.

@@ -18,11 +18,9 @@ struct CompareArguments {
 int compare(CompareArguments arguments) {
   ComparisonOptions& options = arguments.options;
   options.over_minutes = arguments.over == "minutes";
-  Comparison comparison;
-  answer(arguments.json, "runs", [&] {
-    comparison = compare_runs(arguments.runs, options);
-    return comparison.answer;
-  });
+  check_answer(arguments.json, "runs", files_of_comparison(options.plot));
+  const Comparison comparison = compare_runs(arguments.runs, options);
+  print_answer(arguments.json, comparison.answer);
   if (options.plot != comparison.page) log::result("Plot of the curves: {}", options.plot.string());
   log::result("Report with curves and tables: {}", comparison.page.string());
   return 0;

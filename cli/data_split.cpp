@@ -18,11 +18,9 @@ struct SplitArguments {
 
 void split(SplitArguments arguments) {
   arguments.options.similar = !arguments.exact;
-  DividedData divided;
-  answer(arguments.json, "groups", [&] {
-    divided = divide_data(arguments.run, arguments.options);
-    return divided.answer;
-  });
+  check_answer(arguments.json, "groups", files_of_division(arguments.run, arguments.options.folder));
+  const DividedData divided = divide_data(arguments.run, arguments.options);
+  print_answer(arguments.json, divided.answer);
   log::result("Written: {}. Train on it with: brightnet train {}{}", arguments.options.folder.string(),
               shell_path(divided.config), divided.has_model ? "" : " --model yolov4-tiny");
 }

@@ -15,13 +15,19 @@ struct EvalArguments {
   WeightsReportOptions options;
 };
 
+/// The plots that the user asks for.
+std::vector<std::filesystem::path> files_of(const WeightsReportOptions& options) {
+  if (options.no_plots || options.plots.empty()) return {};
+  return files_of_plots(options.plots, options.split);
+}
+
 int evaluate_weights(const EvalArguments& arguments) {
   if (must_launch(arguments.ranks)) return launch(arguments.ranks);
   use_opencv_threads(arguments.options.weights);
   Ranks ranks(arguments.ranks);
   return ranks.run([&] {
     ranks.prepare([&] {
-      if (ranks.leads()) check_answer(arguments.json, "AP");
+      if (ranks.leads()) check_answer(arguments.json, "AP", files_of(arguments.options));
     });
     const Answer answer = report_weights(arguments.options, ranks);
     if (ranks.leads()) print_answer(arguments.json, answer);

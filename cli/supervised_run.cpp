@@ -126,7 +126,8 @@ int run_supervised(const TrainingOptions& options, int ranks, int restarts) {
       if (at != words.end()) words.insert(at + 1, folder);
     }
     ProgressFile progress;
-    words.insert(words.end(), {"--supervised", progress.path().string()});
+    // Behind "train", as the user's words may end in `-- CONFIG`.
+    words.insert(words.begin() + 1, {"--supervised", progress.path().string()});
     const RanksEnd ranks_end = run_ranks(count, this_program(), words);
     ProcessesEnd end = progress.read();
     end.code = ranks_end.code;

@@ -34,12 +34,13 @@ TrainingOptions options_of(const TrainArguments& arguments) {
   return options;
 }
 
-/// Whether the configuration may ask for restarts; else the data need not be looked at before the run itself does.
+/// Whether the configuration may ask for restarts, by themselves or in a mapping ("train={restarts: 2}"); else the data need
+/// not be looked at before the run itself does.
 bool may_restart(const TrainArguments& arguments, const TrainingOptions& options) {
   const auto& settings = options.run.settings;
   return arguments.ranks > 1 || options.resume || !options.run.config.empty() ||
          std::any_of(settings.begin(), settings.end(), [](const std::string& assignment) {
-           return assignment.find("train.restarts=") != std::string::npos;
+           return assignment.find("restarts") != std::string::npos;
          });
 }
 

@@ -63,6 +63,10 @@ std::string option_of(const std::string& assignment);
 /// "train.epochs=3" of "--epochs:train.epochs=3".
 std::string without_option(const std::string& assignment);
 
+/// Whether assignments give this key a value, by itself or in a mapping: "data.val=a", "data={val: a}". Throws what
+/// YamlDocument::set() throws.
+bool assigns(const std::vector<std::string>& assignments, const std::string& key);
+
 /// `text` as a YAML string whatever it contains, for "key.path=value" assignments.
 std::string yaml_quoted(const std::string& text);
 

@@ -1,5 +1,6 @@
 #include "core/progress_line.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +18,9 @@ namespace {
 /// The terminal's, whose lines come from whatever shows its progress, and messages from any thread.
 std::atomic<bool> line_is_open = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers use it");
+
+/// In seconds. A longer one, which asks for no lines, would not fit into the clock's nanoseconds.
+constexpr double longest_interval = 1e9;
 
 int terminal_columns() {
   winsize size{};
@@ -46,7 +50,7 @@ std::string cut(const std::string& line, int columns) {
 ProgressLine::ProgressLine(double every)
     : terminal_(can_rewrite_lines()),
       every_(std::chrono::duration_cast<Clock::duration>(
-          std::chrono::duration<double>(terminal_ ? 0.2 : every))),
+          std::chrono::duration<double>(terminal_ ? 0.2 : std::min(every, longest_interval)))),
       shown_(terminal_ ? Clock::time_point{} : Clock::now()) {}
 
 ProgressLine::~ProgressLine() {

@@ -201,4 +201,10 @@ YamlValue YamlDocument::at(const std::string& key) const {
   return {node, file_};
 }
 
+bool assigns(const std::vector<std::string>& assignments, const std::string& key) {
+  YamlDocument document = YamlDocument::parse("", "");
+  for (const std::string& assignment : assignments) document.set(assignment);
+  return document.at(key).node.IsDefined();
+}
+
 }  // namespace brightnet

@@ -5,6 +5,7 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "core/option_ranges.h"
+#include "core/output_files.h"
 #include "data/drawing/draw.h"
 #include "train/run/best_effort.h"
 #include "train/setup/named_run.h"
@@ -63,6 +64,7 @@ bool find_rate(const TuneOptions& options, int steps) {
   Preparation run = prepare_sweep(request, options.device);
   const fs::path out =
       options.folder.empty() ? fs::path("runs") / (run.config.name + "-rate") : options.folder;
+  check_folder(out, "--out");
   keep_files_of_others(out);
   const int batch = run.config.train.batch;
   log::info("{} steps of {} images while the learning rate grows from {:g} to {:g}", sweep.steps, batch,

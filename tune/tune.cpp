@@ -71,9 +71,23 @@ SearchPlan resumed_plan(const SearchOptions& search) {
   return plan;
 }
 
+/// A search that is resumed has these from its start.
+void refuse_beside_resumed(const TuneOptions& options, const SearchOptions& search) {
+  for (const auto& [given, option] : {std::pair(!options.folder.empty(), "--out"),
+                                      {!search.keys.empty(), "--keys"},
+                                      {search.minutes > 0, "--minutes"},
+                                      {search.epochs > 0, "--epochs"},
+                                      {search.seed != 0, "--seed"}}) {
+    if (!given) continue;
+    throw InputError("a search that is resumed keeps its own folder, keys, length and seed", option,
+                     "Leave it out, or start a new search without --resume.");
+  }
+}
+
 SearchPlan plan_of(const TuneOptions& options, const SearchOptions& search) {
   const Configuration run = with_weights(options);
   if (!search.resumed.empty()) {
+    refuse_beside_resumed(options, search);
     if (!run.config.empty() || NamedRun(run).overrides()) {
       throw InputError("a search that is resumed keeps its own configuration", "--resume",
                        "Leave out the CONFIG and --set, or start a new search without --resume.");

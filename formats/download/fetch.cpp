@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/cache_folder.h"
 #include "core/descriptor.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -285,8 +284,7 @@ FetchedNetwork fetch_network(const PublishedWeights& weights, const FetchOptions
 std::string fetch_if_named(const std::string& weights, const FetchOptions& options) {
   // A run's YAML names the place where they are kept, and where they are compared with their hash.
   const fs::path path = weights;
-  const bool in_cache =
-      path.has_parent_path() && !cache_folder().empty() && path.parent_path() == weights_folder();
+  const bool in_cache = is_in_weights_folder(path);
   std::error_code failed;
   if (weights.empty() || (!in_cache && fs::is_regular_file(weights, failed))) return weights;
   if (path.has_parent_path() && !in_cache) return weights;

@@ -85,4 +85,8 @@ fs::path weights_folder() {
                    "", "Set one of them.");
 }
 
+bool is_in_weights_folder(const fs::path& file) {
+  return file.has_parent_path() && !cache_folder().empty() && file.parent_path() == weights_folder();
+}
+
 }  // namespace brightnet

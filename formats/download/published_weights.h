@@ -37,4 +37,8 @@ std::optional<PublishedWeights> recognize_published_weights(const std::filesyste
 /// The folder in which fetched files are kept: cache_folder()/weights. Throws InputError without a home.
 std::filesystem::path weights_folder();
 
+/// Whether a file of this path lies in weights_folder(), there or not: what a run's YAML names where it was given the name of
+/// published weights.
+bool is_in_weights_folder(const std::filesystem::path& file);
+
 }  // namespace brightnet

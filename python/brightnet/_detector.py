@@ -42,6 +42,11 @@ def _pixels(image: Any) -> NDArray[np.uint8]:
     return np.asarray(image.convert("RGB"))
 
 
+def _place(source: Any) -> str:
+    """A path, as text, or a camera's number."""
+    return os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else str(source)
+
+
 class _Input(NamedTuple):
     pixels: NDArray[np.uint8]
     rgb: NDArray[np.uint8]  # the same in RGB, or grey
@@ -175,7 +180,7 @@ class Detector:
         if isinstance(source, (bool, np.bool_)):
             raise _brightnet.InputError(f"{source} is neither an image nor a path. A camera is given by its number, 0 or 1.")
         if isinstance(source, (str, os.PathLike, numbers.Integral)):
-            pictures = _brightnet.Frames(self.weights, str(source), frames, every)
+            pictures = _brightnet.Frames(self.weights, _place(source), frames, every)
             stream = self._stream(pictures)
             return next(stream) if pictures.is_image else stream
         if frames or every != 1:
@@ -205,10 +210,10 @@ class Detector:
 
     def _image(self, source: Any, bgr: bool) -> _Input:
         if isinstance(source, (str, os.PathLike)):
-            pictures = _brightnet.Frames(self.weights, str(source), 0, 1)
+            pictures = _brightnet.Frames(self.weights, _place(source), 0, 1)
             if not pictures.is_image:
                 raise _brightnet.InputError(
-                    f"{source}: this is not one image. A list has images alone; give videos and folders by themselves."
+                    f"{_place(source)}: this is not one image. A list has images alone; give videos and folders by themselves."
                 )
             picture, file, frame = pictures.next() or (None, "", -1)
             assert picture is not None

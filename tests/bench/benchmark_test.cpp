@@ -137,6 +137,57 @@ TEST(LoadersBenchmark, IsOfTheSizeThatIsGiven) {
       << "two sizes";
 }
 
+/// The words of the error; empty: there was none.
+std::string refusal_of_measuring(Answer (*measure)(const BenchmarkOptions&),
+                                 const BenchmarkOptions& options) {
+  try {
+    measure(options);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LoadersBenchmark, RefusesWhatItDoesNotHeed) {
+  const SmallRun run;
+  const auto refusal = [&](const std::vector<std::string>& settings, int classes = 0) {
+    return refusal_of_measuring(benchmark_loader, {.data = run.config().string(),
+                                                   .settings = settings,
+                                                   .device = "cpu",
+                                                   .batch = 2,
+                                                   .height = 32,
+                                                   .width = 32,
+                                                   .classes = classes,
+                                                   .seconds = 0.001});
+  };
+  for (const auto& [setting, words] :
+       {std::pair("loader.workers=2",
+                  "--set: 'loader.workers' has no effect on the measurement of the loader"),
+        {"loader={decode: cpu, workers: 2}", "Give the number of workers with --workers."},
+        {"loader.cache_mb=0", "Both are measured"},
+        {"train.batch=3", "--batch"},
+        {"optimizer.rate=1", "These have one: data., augment."},
+        {"nonsense.key=1", "nonsense"}}) {
+    const std::string refused = refusal({setting});
+    EXPECT_NE(refused.find(words), std::string::npos) << words << " is not in: " << refused;
+  }
+  EXPECT_TRUE(refusal({}, 2).starts_with("--classes: "));
+  EXPECT_EQ(refusal({"augment.mosaic=0", "loader.decode=cpu", "data.fraction=0.5"}), "");
+}
+
+TEST(KernelsBenchmark, RefusesWhatBelongsToAModel) {
+  const auto refused = [](BenchmarkOptions options, const std::string& option) {
+    options.device = "cpu";
+    options.batch = 1;
+    options.seconds = 0.001;
+    const std::string words = refusal_of_measuring(benchmark_kernels, options);
+    EXPECT_TRUE(words.starts_with(option + ": the kernels are measured in fixed shapes")) << words;
+  };
+  refused({.settings = {"train.size=64"}}, "--set");
+  refused({.classes = 3}, "--classes");
+  refused({.height = 64, .width = 64}, "--size");
+}
+
 TEST(LoadersBenchmark, SaysTheSameRatesToPeopleAndPrograms) {
   const SmallRun run;
   const Answer answer = benchmark_loader({.data = run.config().string(),

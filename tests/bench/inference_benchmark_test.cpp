@@ -67,6 +67,24 @@ TEST(InferenceBenchmark, MeasuresWeightsAndModels) {
                InputError);
 }
 
+TEST(InferenceBenchmark, OfWeightsRefusesSettingsAndClasses) {
+  const SmallRun run;
+  const auto refused = [&](BenchmarkOptions options, const std::string& option) {
+    options.model = write_small_weights(run).string();
+    options.device = "cpu";
+    options.seconds = 0.001;
+    try {
+      benchmark_inference(options);
+      ADD_FAILURE() << option << " had no effect";
+    } catch (const InputError& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with(option + ": weights have a model and classes"))
+          << error.what();
+    }
+  };
+  refused({.settings = {"train.size=320"}}, "--set");
+  refused({.classes = 77}, "--classes");
+}
+
 TEST(InferenceBenchmark, APrecisionThatCannotBeIsRefusedBeforeOthersAreMeasured) {
   const SmallRun run;
   int measured = 0;

@@ -234,6 +234,16 @@ TEST(Config, AfterASetListOrAQuotedTextNothingIsLost) {
                    {"--set", "classes=" + value, "quotes: classes=\"...\""});
 }
 
+TEST(Config, AValueIsAssignedByItselfOrInAMapping) {
+  for (const char* text :
+       {"data.val=a", "data={val: a, test: b}", "data={test: b, val: \"\"}", "--fold:data.val=a"})
+    EXPECT_TRUE(assigns({"train.size=64", text}, "data.val")) << text;
+  for (const char* text : {"data.value=a", "data={test: val}", "train={val: a}", "data.test=data.val=a"})
+    EXPECT_FALSE(assigns({text}, "data.val")) << text;
+  EXPECT_FALSE(assigns({"data.val=a", "data={test: b}"}, "data.val")) << "the last one is taken";
+  EXPECT_FALSE(assigns({}, "data.val"));
+}
+
 TEST(Config, SetMistakesNameTheCommandLineAndNotTheFile) {
   expect_refused(refusal_of("epochs: 5\n", {"epohcs=9"}), {"--set", "'epohcs'", "Did you mean 'epochs'?"});
   expect_refused(refusal_of("epochs: 5\n", {"epochs=many"}), {"--set", "'epochs'", "'many'"});

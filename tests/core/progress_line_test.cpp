@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <limits>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -98,6 +99,8 @@ TEST(ProgressLine, IsDueAfterItsInterval) {
   EXPECT_TRUE(always.due());
   never.show("a line");
   EXPECT_FALSE(never.due());
+  for (const double every : {1e12, static_cast<double>(std::numeric_limits<float>::max())})
+    EXPECT_FALSE(ProgressLine(every).due()) << every << " s are more than the clock can count";
   set_log_sink(before);
 }
 

@@ -104,6 +104,17 @@ TEST_F(DataOption, ADataSetWithoutValidationImagesIsDivided) {
   expect_done(run({"data", "stats", "--data", "data"}), "12 images");
 }
 
+TEST_F(DataOption, ValidationImagesThatASettingNamesAreNotTrainedOn) {
+  write_atomically(run_.folder() / "data/images/train/classes.txt", std::string("circle\nsquare\n"));
+  const std::string val = (run_.folder() / "data/images/val").string();
+  for (const std::string& setting : {"data.val=" + val, "data={val: " + val + "}"}) {
+    const ProgramResult config =
+        run({"config", "--model", "model.yaml", "--data", "data/images/train", "--set", setting});
+    expect_done(config, "fold: \"\"");
+    EXPECT_TRUE(says(config.out, "val: " + val)) << config.out;
+  }
+}
+
 TEST_F(DataOption, ValidationImagesAloneAreAllEvaluated) {
   write_small_weights(run_);
   const auto evaluated = [&](const std::string& data) {

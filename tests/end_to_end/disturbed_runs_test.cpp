@@ -79,6 +79,34 @@ TEST_F(DisturbedRuns, EndInOrderWhenASignalComesWhileTheirGpusAreExamined) {
       << stopped.err;
 }
 
+TEST_F(DisturbedRuns, AreWatchedAlsoWhereAMappingAsksForRestarts) {
+  std::vector<std::string> settings{"train={restarts: 2}"};
+  for (const std::string& setting : SmallRun::short_run({"train.epochs=40000"})) settings.push_back(setting);
+  const Program program(
+      with_settings({"train", "--model", "model.yaml", "--data", "data", "--out", "parts"}, settings),
+      run_.folder());
+  const fs::path metrics = path("parts/metrics.csv");
+  for (int i = 0; i < 3000 && !(fs::exists(metrics) && read_file(metrics).find("\n2,") != std::string::npos);
+       ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  const std::string process = std::to_string(program.process());
+  pid_t child = 0;
+  std::ifstream("/proc/" + process + "/task/" + process + "/children") >> child;
+  EXPECT_GT(child, 0) << "it trains itself";
+  program.signal(SIGTERM);
+  const ProgramResult stopped = program.wait();
+  EXPECT_EQ(stopped.code, 4) << stopped.err;
+}
+
+TEST_F(DisturbedRuns, MayHaveTheirConfigurationBehindTwoDashes) {
+  std::vector<std::string> words =
+      with_settings({"train", "--restarts", "1", "--out", "parts"}, SmallRun::short_run({"train.epochs=1"}));
+  words.insert(words.end(), {"--", "run.yaml"});
+  const ProgramResult trained = run(words);
+  EXPECT_EQ(trained.code, 0) << trained.err;
+}
+
 TEST_F(DisturbedRuns, ResumedAfterASignalEqualUndisturbedOnes) {
   const std::vector<std::string> settings{"train.epochs=30", "evaluate.every=10"};
   ASSERT_EQ(run(train({"--out", "whole"}, settings)).code, 0);

@@ -69,5 +69,28 @@ TEST(JsonAnswers, HaveTheDocumentedKeysAndNoOthers) {
   }
 }
 
+TEST(JsonFiles, ThatTheCommandWritesBesidesAreRefusedBeforeItsWork) {
+  const SmallRun run;
+  write_small_weights(run);
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"eval", "run.yaml", "--weights", "weights.safetensors", "--plots", "out", "--json",
+            "out/report.html"},
+           {"eval", "run.yaml", "--weights", "weights.safetensors", "--plots", "out", "--json",
+            "out/val_pred0.jpg"},
+           {"compare", "no_run", "--out", "out.png", "--json", "out.html"},
+           {"data", "split", "run.yaml", "--out", "out", "--json", "out/train.txt"},
+           {"data", "split", "run.yaml", "--out", "out", "--json", "out/run.yaml"},
+           {"data", "split", "data", "--out", "out", "--json", "out/data.yaml"}}) {
+    const ProgramResult result = run_program(command, run.folder());
+    EXPECT_EQ(result.code, 2) << result.err;
+    EXPECT_NE(result.err.find(command.back() + ": two outputs would be written there"), std::string::npos)
+        << result.err;
+    EXPECT_FALSE(std::filesystem::exists(run.folder() / "out")) << command[0];
+  }
+  const ProgramResult beside =
+      run_program({"data", "split", "run.yaml", "--out", "out", "--json", "out/split.json"}, run.folder());
+  EXPECT_EQ(beside.code, 0) << beside.err;
+}
+
 }  // namespace
 }  // namespace brightnet::testing

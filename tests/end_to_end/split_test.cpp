@@ -94,6 +94,20 @@ TEST_F(Splits, TheWeightsOfAConfigurationAreFoundFromItsNewPlace) {
   EXPECT_TRUE(fs::equivalent(weights, run_.folder() / "weights.safetensors"));
 }
 
+// Whoever begins the run fetches them.
+TEST_F(Splits, PublishedWeightsThatAreNotFetchedYetMayBeNamed) {
+  run_.write_config("train: {precision: fp32, weights: yolov4-tiny.conv.29}\n");
+  ASSERT_EQ(run({"data", "split", "run.yaml", "--out", "parts"}).code, 0);
+  const ProgramResult written = run({"config", "run.yaml"});
+  ASSERT_EQ(written.code, 0) << written.err;
+  write_atomically(run_.folder() / "whole.yaml", written.out);
+  for (const char* file : {"parts/run.yaml", "whole.yaml"}) {
+    const ProgramResult config = run({"config", file});
+    EXPECT_EQ(config.code, 0) << config.err;
+    EXPECT_TRUE(says(config.out, "weights/yolov4-tiny.conv.29")) << config.out;
+  }
+}
+
 TEST_F(Splits, WithoutATestSplitTheKeyIsNamed) {
   write_small_weights(run_);
   const ProgramResult result =

@@ -141,6 +141,16 @@ def test_a_list_gives_a_list_in_its_order(detector, image, data):
     assert detector([]) == []
 
 
+def test_a_path_may_be_any_that_python_knows(detector, image):
+    with os.scandir(image.parent) as entries:
+        entry = next(entry for entry in entries if entry.name == image.name)
+    found = detector(entry)
+    same(found, detector(image))
+    assert found.file == str(image)
+    (in_a_list,) = detector([entry])
+    same(in_a_list, found)
+
+
 def test_a_folder_is_detected_one_image_after_the_other(detector, data, run):
     whole = list(detector(data / "images/val"))
     assert [found.file for found in whole] == sorted(str(file) for file in (data / "images/val").iterdir())

@@ -33,6 +33,20 @@ TEST(FindRate, StartsFromTheWeightsThatItIsGiven) {
   EXPECT_THROW(find_rate(options), InputError);
 }
 
+TEST(FindRate, RefusesAFileInTheFoldersPlaceBeforeItTrains) {
+  const SmallRun run;
+  TuneOptions options = sweep_from_weights(run, write_small_weights(run));
+  write_atomically(options.folder, std::string("a file"));
+  bool trains = false;
+  options.can_be_stopped = [&] {
+    trains = true;
+    return std::stop_token();
+  };
+  const Logged logged;
+  EXPECT_THROW(find_rate(options, 20), InputError);
+  EXPECT_FALSE(trains);
+}
+
 // From weights that detect something everywhere, which every rate but the smallest soon puts an end to.
 TEST(FindRate, AnswersWithTheRateOfTheLeastLossAndAThirdOfIt) {
   const SmallRun run;

@@ -82,6 +82,30 @@ TEST_F(SearchValues, RefusesAnotherLengthThanTheSettingsSay) {
   search({"train.minutes=1.5", "train.epochs=100"}, {.minutes = 1.5});
 }
 
+TEST_F(SearchValues, ResumedOnesRefuseWhatTheyWouldNotHeed) {
+  search({}, {.epochs = 1});
+  const fs::path folder = run_.folder() / "out", other = run_.folder() / "other";
+  const auto words_of = [&](const fs::path& out, SearchOptions options) {
+    options.program = run_.folder() / "program";
+    options.resumed = folder;
+    try {
+      search_values({.device = "cpu", .folder = out}, options);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was refused");
+  };
+  const auto refused = [](const std::string& words, const std::string& option) {
+    EXPECT_TRUE(words.starts_with(option + ": a search that is resumed keeps its own")) << words;
+  };
+  refused(words_of(other, {}), "--out");
+  refused(words_of("", {.keys = {"optimizer.rate"}}), "--keys");
+  refused(words_of("", {.minutes = 1}), "--minutes");
+  refused(words_of("", {.epochs = 1}), "--epochs");
+  refused(words_of("", {.seed = 1}), "--seed");
+  EXPECT_FALSE(fs::exists(other));
+}
+
 // Of an earlier version, in which --epochs won.
 TEST_F(SearchValues, ResumesAPlanWhoseSettingsSayAnotherLength) {
   search({}, {.epochs = 7});

@@ -95,11 +95,14 @@ void resolve_model(std::string& model, const YamlValue& value, const fs::path& f
   resolve_file(model, value, "model", folder);
 }
 
-/// A file of this path is taken before published weights of this name, which need not have been fetched yet.
+/// A file of this path is taken before published weights of this name, which need not have been fetched yet; nor need those
+/// whose place is named, as `config` and `data split` write it.
 void resolve_weights(std::string& weights, const YamlValue& value, const fs::path& folder) {
   const fs::path found = weights.empty() ? fs::path() : find_path(weights, folder, value.from_command_line());
   if ((found.empty() || is_folder(found)) && !weights.empty()) {
-    if (const auto published = find_published_weights(weights)) {
+    const fs::path path = weights;
+    const std::string name = is_in_weights_folder(path) ? path.filename().string() : weights;
+    if (const auto published = find_published_weights(name)) {
       weights = (weights_folder() / published->file).string();
       return;
     }

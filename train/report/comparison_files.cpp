@@ -41,9 +41,16 @@ std::vector<ComparedRun> read_runs(const std::vector<std::string>& folders) {
 
 }  // namespace
 
+std::vector<fs::path> files_of_comparison(const fs::path& plot) {
+  const fs::path page = fs::path(plot).replace_extension(".html");
+  if (plot == page) return {page};
+  return {plot, page};
+}
+
 Comparison compare_runs(const std::vector<std::string>& folders, const ComparisonOptions& options) {
-  const fs::path page = fs::path(options.plot).replace_extension(".html");
-  const bool draws = options.plot != page;
+  const std::vector<fs::path> written = files_of_comparison(options.plot);
+  const fs::path& page = written.back();
+  const bool draws = written.size() > 1;
   const std::vector<ComparedRun> runs = read_runs(folders);
   prepare_folder(options.plot.parent_path(), "--out");
   WrittenFiles files(options.plot.parent_path(), "--out, or replace it with --force", "compare");
@@ -54,8 +61,7 @@ Comparison compare_runs(const std::vector<std::string>& folders, const Compariso
     files.note(name);
   };
   if (!options.replace) {
-    if (draws) files.place(options.plot.filename().string());
-    files.place(page.filename().string());
+    for (const fs::path& file : written) files.place(file.filename().string());
   }
   if (const std::string problem = typeface_problem({}); !problem.empty()) log::warn("{}", problem);
   if (draws)

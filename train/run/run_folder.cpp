@@ -59,6 +59,13 @@ YAML::Node train_section(const fs::path& file, const fs::path& settings) {
   return YAML::Node(YAML::NodeType::Map);
 }
 
+/// When a run was saved last or, without a state, begun; nothing where that cannot be read.
+std::optional<fs::file_time_type> time_of(const RunFolder& run) {
+  std::error_code error;
+  const auto time = fs::last_write_time(run.saved() ? run.state() : run.config(), error);
+  return error ? std::nullopt : std::optional(time);
+}
+
 }  // namespace
 
 RunFolder RunFolder::create(const fs::path& wanted) {
@@ -122,16 +129,17 @@ std::vector<RunFolder> RunFolder::numbered(const fs::path& wanted) {
 }
 
 std::vector<RunFolder> RunFolder::below(const fs::path& folder) {
-  std::vector<RunFolder> rest, sorted;
+  std::vector<std::pair<fs::file_time_type, RunFolder>> dated;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const RunFolder run(entry->path());
-    if (run.begun() && !run.lost_state()) rest.push_back(run);
+    if (!run.begun() || run.lost_state()) continue;
+    if (const auto time = time_of(run)) dated.emplace_back(*time, run);
   }
-  while (const auto next = latest(rest)) {
-    sorted.push_back(*next);
-    std::erase_if(rest, [&](const RunFolder& run) { return run.path() == next->path(); });
-  }
+  std::stable_sort(dated.begin(), dated.end(),
+                   [](const auto& one, const auto& other) { return one.first > other.first; });
+  std::vector<RunFolder> sorted;
+  for (const auto& [time, run] : dated) sorted.push_back(run);
   return sorted;
 }
 
@@ -140,11 +148,10 @@ std::optional<RunFolder> RunFolder::latest(const std::vector<RunFolder>& runs) {
   std::optional<RunFolder> found;
   fs::file_time_type newest;
   for (const RunFolder& folder : runs) {
-    std::error_code error;
-    const auto time = fs::last_write_time(folder.saved() ? folder.state() : folder.config(), error);
-    if (error || (found && time < newest)) continue;
+    const auto time = time_of(folder);
+    if (!time || (found && *time < newest)) continue;
     found = folder;
-    newest = time;
+    newest = *time;
   }
   return found;
 }

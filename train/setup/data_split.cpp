@@ -43,16 +43,32 @@ YAML::Node with_data(const fs::path& file, const RunConfig& config, const DataOp
   return root;
 }
 
+/// The YAML of a run on the division; "data.yaml" of a data set without a configuration around it.
+fs::path config_of_division(const Configuration& named, const fs::path& folder) {
+  const std::string name = named.config.empty() ? "data" : fs::path(named.config).stem().string();
+  return folder / (name + ".yaml");
+}
+
 }  // namespace
+
+std::vector<fs::path> files_of_division(const Configuration& data, const fs::path& folder) {
+  std::vector<fs::path> files{config_of_division(with_data_for_config(data), folder)};
+  for (const Split split : enum_values<Split>()) {
+    for (const DatasetFormat& format : dataset_formats()) {
+      if (!format.written_extension.empty())
+        files.push_back(folder / (std::string(enum_name(split)) + format.written_extension));
+    }
+  }
+  return files;
+}
 
 DividedData divide_data(const Configuration& data, const SplitOptions& options) {
   const Configuration named = with_data_for_config(data);
-  const bool bare = named.config.empty();  // the data set without a configuration around it
-  const fs::path source = bare ? named.data : named.config;
+  const fs::path source = named.config.empty() ? named.data : named.config;
   const RunConfig config = data_config(named);
   const SplitReport report = split_dataset(config.data, options);
   if (!report.problems.empty()) log::warn("{}", report.problems);
-  const fs::path file = options.folder / (bare ? std::string("data.yaml") : source.stem().string() + ".yaml");
+  const fs::path file = config_of_division(named, options.folder);
   const YAML::Node root = with_data(named.config, config, report.data);
   YAML::Emitter yaml;
   yaml << root;

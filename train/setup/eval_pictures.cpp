@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "brightnet/evaluate.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
@@ -15,7 +16,23 @@ namespace {
 
 constexpr const char* page_name = "report.html";
 
+/// The names of what is drawn of a split, at most so many images among it.
+std::vector<std::string> names_of_plots(const std::string& split, size_t images) {
+  std::vector<std::string> names(plot_names.begin(), plot_names.end());
+  for (size_t sheet = 0; sheet < worst_sheets(std::min(pictured_images, images)); ++sheet)
+    names.push_back(worst_name(split + "_pred", sheet));
+  names.emplace_back(page_name);
+  return names;
+}
+
 }  // namespace
+
+std::vector<std::filesystem::path> files_of_plots(const std::filesystem::path& folder,
+                                                  const std::string& split) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& name : names_of_plots(split, pictured_images)) files.push_back(folder / name);
+  return files;
+}
 
 EvalPictures::EvalPictures(const std::filesystem::path& folder, bool asked_for, std::string split,
                            const Dataset& dataset, bool writes)
@@ -33,10 +50,7 @@ EvalPictures::EvalPictures(const std::filesystem::path& folder, bool asked_for, 
 void EvalPictures::check_folder() {
   prepare_folder(folder_, "--plots");
   files_ = std::make_unique<WrittenFiles>(folder_, "--plots", "eval");
-  for (const char* name : plot_names) files_->place(name);
-  const size_t sheets = worst_sheets(std::min(pictured_images, dataset_.images.size()));
-  for (size_t sheet = 0; sheet < sheets; ++sheet) files_->place(worst_name(split_ + "_pred", sheet));
-  files_->place(page_name);
+  for (const std::string& name : names_of_plots(split_, dataset_.images.size())) files_->place(name);
   if (const std::string problem = typeface_problem(dataset_.classes); !problem.empty())
     log::warn("{}", problem);
 }

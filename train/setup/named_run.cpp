@@ -1,6 +1,5 @@
 #include "train/setup/named_run.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -93,10 +92,8 @@ bool NamedRun::divides() const {
 }
 
 bool NamedRun::says_validation() const {
-  return !named_.fold.empty() ||
-         std::any_of(named_.settings.begin(), named_.settings.end(), [](const std::string& text) {
-           return text.starts_with("data.fold=") || text.starts_with("data.val=");
-         });
+  return !named_.fold.empty() || assigns(named_.settings, "data.fold") ||
+         assigns(named_.settings, "data.val");
 }
 
 /// Whether an evaluation takes all images, since the place that names them says that they are not trained on.

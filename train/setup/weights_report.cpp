@@ -74,10 +74,7 @@ Answer answer_of(const Metrics& metrics, const std::string& split, bool augmente
 
 /// What the weights were trained for and are not evaluated with.
 void say_how_they_were_trained(const WeightsEvaluation& evaluation, const Configuration& run) {
-  const bool chosen = !run.precision.empty() ||
-                      std::any_of(run.settings.begin(), run.settings.end(), [](const std::string& setting) {
-                        return setting.starts_with("train.precision=");
-                      });
+  const bool chosen = !run.precision.empty() || assigns(run.settings, "train.precision");
   if (!chosen) say_scales_are_not_used(evaluation.trained(), evaluation.config().train.precision.value());
   const auto& training = evaluation.trained().training;
   if (const auto tiles = training.find("tiles"); tiles != training.end() && !evaluation.config().data.tiles)

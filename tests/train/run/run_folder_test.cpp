@@ -159,5 +159,19 @@ TEST_F(Runs, AreResumedFromTheNewestWhateverItsNumberIs) {
   EXPECT_EQ(latest()->path(), again.path());
 }
 
+TEST_F(Runs, BelowAFolderAreSortedByWhenTheyWereSaved) {
+  const auto now = fs::file_time_type::clock::now();
+  const std::pair<const char*, int> hours[] = {{"two", 2}, {"none", 0}, {"three", 3}, {"one", 1}};
+  for (const auto& [name, age] : hours) {
+    const RunFolder run = RunFolder::create(base_ / name);
+    make_resumable(run);
+    fs::last_write_time(run.state(), now - std::chrono::hours(age));
+  }
+  RunFolder::create(base_ / "not_begun");
+  std::vector<std::string> names;
+  for (const RunFolder& run : RunFolder::below(base_)) names.push_back(run.path().filename());
+  EXPECT_EQ(names, (std::vector<std::string>{"none", "one", "two", "three"}));
+}
+
 }  // namespace
 }  // namespace brightnet
