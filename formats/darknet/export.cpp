@@ -140,8 +140,9 @@ class Sections {
   void add(const LayerDescription& layer, const SppAttributes& spp) {
     need(layer);
     const int input = count_ - 1;
-    std::vector<int> parts{input};
-    for (const int window : spp.windows) {
+    std::vector<int> windows = spp.largest_first(), parts{input};
+    std::reverse(windows.begin(), windows.end());
+    for (const int window : windows) {
       if (count_ - 1 != input) route({input});
       open("maxpool");
       set("stride", 1);
