@@ -307,9 +307,13 @@ std::string write_darknet_cfg(const Model& model, const InputFit& fit) {
   return net + sections.text();
 }
 
-int darknet_layer_count(const Model& model, int index) {
+std::optional<int> darknet_layer_count(const Model& model, int index) {
   Sections sections(model);
-  for (int i = 0; i <= index; ++i) sections.add_layer(i);
+  try {
+    for (int i = 0; i <= index; ++i) sections.add_layer(i);
+  } catch (const InputError&) {  // it says what darknet does not have, which is no fault of what is counted
+    return std::nullopt;
+  }
   return sections.count();
 }
 
