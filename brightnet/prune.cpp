@@ -18,6 +18,7 @@
 #include "core/progress_line.h"
 #include "data/loader/loader.h"
 #include "detect/open_weights.h"
+#include "formats/class_channels.h"
 #include "layers/model/writer.h"
 #include "layers/network.h"
 #include "layers/pruning.h"
@@ -86,7 +87,7 @@ std::vector<float> taylor_sums(const TrainedModel& trained, const std::string& d
         tiles->second);
   }
   const Dataset images = training_images(config, read_split(config, Split::train));
-  if (images.classes != trained.classes) {
+  if (match_classes(trained.classes, images.classes).relation != ClassRelation::same) {
     throw InputError("these data have other classes than the weights, or in another order", data,
                      "Give what the network was trained on, or choose --by scale.");
   }

@@ -18,6 +18,15 @@ using Json = nlohmann::ordered_json;
 /// Indented text ending in a newline. Bytes that are not UTF-8 (in file names, for example) are replaced.
 std::string to_text(const Json& json);
 
+/// The same on one line, without its end.
+template <typename Any>
+std::string to_line(const Any& json) {
+  return json.dump(-1, ' ', false, Any::error_handler_t::replace);
+}
+
+/// What is read back of a text that to_text() or to_line() has written: the text itself where it is UTF-8.
+std::string written_text(const std::string& text);
+
 /// A whole number that fits into T, 3.0 too, as some programs write it: get<T>() takes any other number for some T as well.
 /// Throws what get() throws.
 template <std::integral T, typename Any>

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "core/printable.h"
 
 namespace brightnet {
@@ -46,6 +48,12 @@ bool are_numbers(const std::vector<std::string>& classes) {
   return !classes.empty();
 }
 
+/// Names that are not UTF-8 as files of weights have them.
+std::vector<std::string> written_names(std::vector<std::string> names) {
+  for (std::string& name : names) name = written_text(name);
+  return names;
+}
+
 std::vector<int> channels_of(const Predictor& theirs, const Predictor& ours, const ClassMatch& match) {
   std::vector<int> channels(static_cast<size_t>(ours.anchors) * ours.values(), -1);
   if (match.relation == ClassRelation::other) return channels;
@@ -81,16 +89,19 @@ std::string describe_other_case(const std::vector<std::string>& of_weights,
 
 ClassMatch match_classes(const std::vector<std::string>& of_weights,
                          const std::vector<std::string>& of_data) {
+  const std::vector<std::string> theirs = written_names(of_weights), ours = written_names(of_data);
   ClassMatch match;
-  size_t found = 0;
-  bool in_order = of_weights.size() == of_data.size();
-  for (size_t i = 0; i < of_data.size(); ++i) {
-    const auto at = std::find(of_weights.begin(), of_weights.end(), of_data[i]);
-    match.source.push_back(at == of_weights.end() ? -1 : static_cast<int>(at - of_weights.begin()));
-    found += at != of_weights.end();
-    in_order = in_order && match.source.back() == static_cast<int>(i);
+  if (theirs == ours) {
+    match.source.resize(ours.size());
+    std::iota(match.source.begin(), match.source.end(), 0);
+    return match;
   }
-  if (in_order) return match;
+  size_t found = 0;
+  for (const std::string& name : ours) {
+    const auto at = std::find(theirs.begin(), theirs.end(), name);
+    match.source.push_back(at == theirs.end() ? -1 : static_cast<int>(at - theirs.begin()));
+    found += at != theirs.end();
+  }
   const bool as_many = of_weights.size() == of_data.size();
   match.relation = as_many && found == of_data.size() ? ClassRelation::reordered
                    : found > 0                        ? ClassRelation::shared

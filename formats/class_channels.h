@@ -29,6 +29,7 @@ struct ClassMatch {
   /// For each class of the data set, its index in the weights, or −1 where they lack it.
   std::vector<int> source;
 };
+/// A name that is not UTF-8 is the one that the weights have in its place.
 ClassMatch match_classes(const std::vector<std::string>& of_weights, const std::vector<std::string>& of_data);
 
 /// A sentence on names that differ in upper and lower case alone, with what to do; "" where there are none.

@@ -10,6 +10,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 
 namespace brightnet {
 namespace {
@@ -99,8 +100,9 @@ SafetensorsReader::Info parse_entry(const std::filesystem::path& file, const std
 
 void write_safetensors(const std::filesystem::path& file, std::span<const SafetensorsEntry> tensors,
                        const std::map<std::string, std::string>& metadata) {
-  nlohmann::ordered_json header;
-  header["__metadata__"] = metadata;
+  Json header;
+  header["__metadata__"] = Json::object();
+  for (const auto& [key, text] : metadata) header["__metadata__"][key] = written_text(text);
   uint64_t offset = 0;
   for (const auto& tensor : tensors) {
     BRIGHTNET_CHECK(!header.contains(tensor.name), "the tensor '" + tensor.name + "' was given twice");
@@ -110,7 +112,7 @@ void write_safetensors(const std::filesystem::path& file, std::span<const Safete
                            {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
   }
-  std::string text = header.dump();
+  std::string text = header.dump();  // the tensors' names as they are: they are read back by them
   // Spaces after the JSON, as the format allows, align the data so that it can be memory-mapped.
   text.resize((text.size() + 8 + data_alignment - 1) / data_alignment * data_alignment - 8, ' ');
   const uint64_t length = text.size();

@@ -170,17 +170,12 @@ void save_weights(const std::filesystem::path& file, const TrainedModel& trained
     }
     entries.push_back({entry.name, entry.shape, values, narrow});
   }
+  const nlohmann::json input{
+      {"size", trained.size}, {"letterbox", trained.letterbox}, {"resize", enum_name(trained.resize)}};
   std::map<std::string, std::string> metadata{
-      {"format", weights_format},
-      {"format_version", std::to_string(weights_format_version)},
-      {"model", trained.model.yaml()},
-      {"classes",
-       nlohmann::json(trained.classes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)},
-      {"input",
-       nlohmann::json{
-           {"size", trained.size}, {"letterbox", trained.letterbox}, {"resize", enum_name(trained.resize)}}
-           .dump()},
-      {"training", nlohmann::json(trained.training).dump()}};
+      {"format", weights_format},      {"format_version", std::to_string(weights_format_version)},
+      {"model", trained.model.yaml()}, {"classes", to_line(nlohmann::json(trained.classes))},
+      {"input", input.dump()},         {"training", to_line(nlohmann::json(trained.training))}};
   if (!trained.model.quantization.empty())
     metadata["quantization"] = quantization_to_json(trained.model).dump();
   write_safetensors(file, entries, metadata);

@@ -1,6 +1,4 @@
 // Spatial pyramid pooling.
-#include <algorithm>
-
 #include "layers/layer.h"
 
 namespace brightnet {
@@ -22,9 +20,7 @@ class SpatialPyramidLayer : public Layer {
 };
 
 SpatialPyramidLayer::SpatialPyramidLayer(const SppAttributes& spp, const LayerSetup& setup)
-    : Layer(setup), windows_(spp.windows) {
-  std::sort(windows_.rbegin(), windows_.rend());
-}
+    : Layer(setup), windows_(spp.largest_first()) {}
 
 void SpatialPyramidLayer::memory(MemoryList& list) {
   const Shape& in = setup().inputs[0];

@@ -16,10 +16,31 @@ fs::path plan_file(const fs::path& folder) {
   return folder / "state" / "search.json";
 }
 
+/// A path, or text with paths in it, which is read back as it is. JSON has no text that is not UTF-8: its bytes, as numbers.
+Json exact(const std::string& text) {
+  if (written_text(text) == text) return text;
+  return std::vector<uint8_t>(text.begin(), text.end());
+}
+
+std::string read_exact(const Json& json) {
+  if (!json.is_array()) return json.get<std::string>();
+  std::string text;
+  for (const Json& byte : json) text += static_cast<char>(whole_number<uint8_t>(byte));
+  return text;
+}
+
 Json to_json(const SearchPlan& plan, const std::string& configuration) {
-  return {{"config", plan.config}, {"data", plan.data},       {"assignments", plan.overrides.assignments},
-          {"keys", plan.keys},     {"minutes", plan.minutes}, {"epochs", plan.epochs},
-          {"seed", plan.seed},     {"trials", plan.trials},   {"configuration", configuration}};
+  Json assignments = Json::array();
+  for (const std::string& assignment : plan.overrides.assignments) assignments.push_back(exact(assignment));
+  return {{"config", exact(plan.config)},
+          {"data", exact(plan.data)},
+          {"assignments", assignments},
+          {"keys", plan.keys},
+          {"minutes", plan.minutes},
+          {"epochs", plan.epochs},
+          {"seed", plan.seed},
+          {"trials", plan.trials},
+          {"configuration", exact(configuration)}};
 }
 
 /// The result of `read` for a plan's file. Throws InputError where it is no such file.
@@ -54,9 +75,10 @@ std::string differing_line(const std::string& before, const std::string& now) {
 std::string difference(const Json& before, const Json& now) {
   for (const char* key : {"keys", "minutes", "epochs", "seed"}) {
     const Json old = before.value(key, Json());
-    if (old != now[key]) return fmt::format("its {} are {}, not {}", key, old.dump(), now[key].dump());
+    if (old != now[key]) return fmt::format("its {} are {}, not {}", key, to_line(old), to_line(now[key]));
   }
-  const std::string old = before.value("configuration", ""), asked = now["configuration"];
+  const std::string old = read_exact(before.value("configuration", Json(""))),
+                    asked = read_exact(now["configuration"]);
   return old == asked ? "" : differing_line(old, asked);
 }
 
@@ -99,9 +121,10 @@ SearchPlan read_plan(const fs::path& folder) {
   }
   return from_plan(file, [](const Json& json) {
     SearchPlan plan;
-    plan.config = json.at("config");
-    plan.data = json.value("data", "");  // older plans have it among the assignments
-    plan.overrides.assignments = json.at("assignments").get<std::vector<std::string>>();
+    plan.config = read_exact(json.at("config"));
+    plan.data = read_exact(json.value("data", Json("")));  // older plans have it among the assignments
+    for (const Json& assignment : json.at("assignments"))
+      plan.overrides.assignments.push_back(read_exact(assignment));
     plan.keys = json.at("keys").get<std::vector<std::string>>();
     plan.minutes = json.at("minutes");
     plan.epochs = whole_number<int>(json.at("epochs"));

@@ -3,11 +3,11 @@
 #include <memory>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "core/output_files.h"
 #include "core/printable.h"
 #include "core/text.h"
@@ -19,7 +19,6 @@ namespace brightnet {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 void check(const std::error_code& error, const fs::path& place) {
   if (!error) return;
@@ -128,7 +127,7 @@ class CocoWriter : public LabelWriter {
     Json categories = Json::array();
     for (const auto& name : classes) categories.push_back({{"id", categories.size() + 1}, {"name", name}});
     const Json document{{"images", images_}, {"annotations", annotations_}, {"categories", categories}};
-    write_atomically(file_, document.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
+    write_atomically(file_, to_line(document) + '\n');
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/files.h"
+#include "core/json.h"
 #include "data/formats/coco_document.h"
 #include "data/formats/labels.h"
 #include "data/formats/places.h"
@@ -42,7 +43,7 @@ class CocoPart {
 
   void write(const fs::path& file, const ParsedJson& categories) const {
     const ParsedJson document{{"images", images_}, {"annotations", annotations_}, {"categories", categories}};
-    write_atomically(file, document.dump(-1, ' ', false, ParsedJson::error_handler_t::replace) + '\n');
+    write_atomically(file, to_line(document) + '\n');
   }
 
  private:

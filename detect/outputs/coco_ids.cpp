@@ -50,14 +50,6 @@ std::vector<int64_t> cocos_categories() {
   return ids;
 }
 
-/// The number of names in `file_name`, a folder counts as one, if the path of `file` ends like that; 0 if it does not.
-size_t length_as_ending(const fs::path& file_name, const fs::path& file) {
-  const fs::path ending = file_name.lexically_normal(), whole = fs::absolute(file).lexically_normal();
-  const std::vector<fs::path> names(ending.begin(), ending.end()), all(whole.begin(), whole.end());
-  if (names.size() > all.size() || !std::equal(names.rbegin(), names.rend(), all.rbegin())) return 0;
-  return names.size();
-}
-
 ParsedJson read_annotations(const fs::path& file) {
   // The annotations themselves are most of the file, and not of interest.
   ParsedJson document = read_json(file, {"annotations"});
@@ -85,7 +77,9 @@ CocoIds::CocoIds(const fs::path& annotations, const std::vector<std::string>& cl
   try {
     for (const auto& image : document["images"]) {
       const fs::path file_name = image.at("file_name").get<std::string>();
-      annotated_[file_name.filename().string()].push_back(
+      of_name_[file_name.filename().string()].push_back(annotated_.size());
+      of_path_[file_name.lexically_normal().string()].push_back(annotated_.size());
+      annotated_.push_back(
           {file_name, whole_number<int64_t>(image.at("id")), json_size(image, "width", "height")});
     }
     for (const auto& category : document["categories"])
@@ -124,35 +118,36 @@ const CocoIds::AnnotatedImage& CocoIds::annotated(const Frame& frame) const {
     throw InputError("this file is read as a video, and annotations have no ids for a video's frames",
                      frame.file, "Leave it out of --source, or leave out --coco-ids.");
   }
-  const auto found = annotated_.find(fs::path(frame.file).filename().string());
-  if (found == annotated_.end()) {
+  const auto found = of_name_.find(fs::path(frame.file).filename().string());
+  if (found == of_name_.end()) {
     throw InputError("this image is not among those of " + annotations_.string(), frame.file,
                      "Give --coco-ids the annotations that belong to the images.");
   }
   return best_fit(found->second, frame.file);
 }
 
-const CocoIds::AnnotatedImage& CocoIds::best_fit(const std::vector<AnnotatedImage>& images,
-                                                 const std::string& file) const {
-  if (images.size() == 1) return images[0];  // its folder may have been moved
-  size_t most = 0;
-  std::vector<const AnnotatedImage*> best;
-  for (const AnnotatedImage& image : images) {
-    const size_t length = length_as_ending(image.file_name, file);
-    if (length == 0 || length < most) continue;
-    if (length > most) best.clear();
-    most = length;
-    best.push_back(&image);
-  }
-  const auto is_same = [&](const AnnotatedImage* image) { return image->id == best[0]->id; };
-  if (!best.empty() && std::all_of(best.begin(), best.end(), is_same)) return *best[0];
-  if (best.size() < 2) best = {&images[0], &images[1]};
+const CocoIds::AnnotatedImage& CocoIds::best_fit(const Places& namesakes, const std::string& file) const {
+  if (namesakes.size() == 1) return annotated_[namesakes[0]];  // its folder may have been moved
+  const Places* const best = with_longest_ending(file);
+  const auto is_same = [&](size_t image) { return annotated_[image].id == annotated_[best->front()].id; };
+  if (best && std::all_of(best->begin(), best->end(), is_same)) return annotated_[best->front()];
+  const Places& unclear = best ? *best : namesakes;
+  const AnnotatedImage &one = annotated_[unclear[0]], &other = annotated_[unclear[1]];
   throw InputError(
       fmt::format("{} has several images of this name, among them {} (id {}) and {} (id {}), and the path "
                   "does not say which of them this is",
-                  annotations_.string(), best[0]->file_name.string(), best[0]->id,
-                  best[1]->file_name.string(), best[1]->id),
+                  annotations_.string(), one.file_name.string(), one.id, other.file_name.string(), other.id),
       file, "Give --source so that the path of this image ends like its file_name.");
+}
+
+const CocoIds::Places* CocoIds::with_longest_ending(const std::string& file) const {
+  const fs::path whole = fs::absolute(file).lexically_normal();
+  for (auto first = whole.begin(); first != whole.end(); ++first) {
+    fs::path ending;
+    for (auto name = first; name != whole.end(); ++name) ending /= *name;
+    if (const auto found = of_path_.find(ending.string()); found != of_path_.end()) return &found->second;
+  }
+  return nullptr;
 }
 
 }  // namespace brightnet

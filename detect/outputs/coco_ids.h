@@ -40,12 +40,19 @@ class CocoIds {
   };
 
   const AnnotatedImage& annotated(const Frame& frame) const;
-  /// Throws InputError unless one of them fits this file better than the others.
-  const AnnotatedImage& best_fit(const std::vector<AnnotatedImage>& images, const std::string& file) const;
+  /// Places in `annotated_`.
+  using Places = std::vector<size_t>;
+  /// Throws InputError unless one of the images of this file's name fits it better than the others.
+  const AnnotatedImage& best_fit(const Places& namesakes, const std::string& file) const;
+  /// The images whose file_name is the longest ending of a file's path; nullptr where none is one.
+  const Places* with_longest_ending(const std::string& file) const;
 
   std::filesystem::path annotations_;      // empty: none
   std::map<std::string, int64_t> images_;  // ids without annotations, by the file's path
-  std::map<std::string, std::vector<AnnotatedImage>> annotated_;  // images by the file's name without folders
+  std::vector<AnnotatedImage> annotated_;
+  std::map<std::string, Places> of_name_;  // by the file's name without folders
+  // By the file_name, made normal: video data sets have one name in a hundred thousand folders.
+  std::map<std::string, Places> of_path_;
   std::vector<int64_t> categories_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "brightnet/answer.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "core/log.h"
 #include "core/output_files.h"
 #include "core/text.h"
@@ -35,7 +36,7 @@ class JsonOutput : public DetectionOutput {
 
   void add(const FoundObjects& found) override {
     for (const Json& record : records_(found)) {
-      stream() << (first_ ? "[\n" : ",\n") << record.dump(-1, ' ', false, Json::error_handler_t::replace);
+      stream() << (first_ ? "[\n" : ",\n") << to_line(record);
       first_ = false;
     }
   }

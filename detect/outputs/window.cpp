@@ -20,16 +20,19 @@ bool is_set(const char* variable) {
   return value && *value != '\0';
 }
 
-/// At most so large, as screens are.
 cv::Mat fitted(const cv::Mat& rgb) {
-  const double scale = std::min({1.0, 1600.0 / rgb.cols, 900.0 / rgb.rows});
   cv::Mat bgr;
-  cv::resize(rgb, bgr, {}, scale, scale, cv::INTER_AREA);
+  cv::resize(rgb, bgr, screen_size(rgb.size()), 0, 0, cv::INTER_AREA);
   cv::cvtColor(bgr, bgr, cv::COLOR_RGB2BGR);
   return bgr;
 }
 
 }  // namespace
+
+cv::Size screen_size(const cv::Size& picture) {
+  const double scale = std::min({1.0, 1600.0 / picture.width, 900.0 / picture.height});
+  return {std::max(1, cvRound(scale * picture.width)), std::max(1, cvRound(scale * picture.height))};
+}
 
 Window::Window() {
   if (!is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY"))

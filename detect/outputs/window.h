@@ -6,6 +6,9 @@
 
 namespace brightnet {
 
+/// The sides at which a picture is shown: at most as large as screens are, and at least one pixel.
+cv::Size screen_size(const cv::Size& picture);
+
 class Window {
  public:
   /// Throws InputError where there is no display, or no such library.

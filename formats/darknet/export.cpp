@@ -140,8 +140,9 @@ class Sections {
   void add(const LayerDescription& layer, const SppAttributes& spp) {
     need(layer);
     const int input = count_ - 1;
-    std::vector<int> parts{input};
-    for (const int window : spp.windows) {
+    std::vector<int> windows = spp.largest_first(), parts{input};
+    std::reverse(windows.begin(), windows.end());
+    for (const int window : windows) {
       if (count_ - 1 != input) route({input});
       open("maxpool");
       set("stride", 1);
@@ -306,9 +307,13 @@ std::string write_darknet_cfg(const Model& model, const InputFit& fit) {
   return net + sections.text();
 }
 
-int darknet_layer_count(const Model& model, int index) {
+std::optional<int> darknet_layer_count(const Model& model, int index) {
   Sections sections(model);
-  for (int i = 0; i <= index; ++i) sections.add_layer(i);
+  try {
+    for (int i = 0; i <= index; ++i) sections.add_layer(i);
+  } catch (const InputError&) {  // it says what darknet does not have, which is no fault of what is counted
+    return std::nullopt;
+  }
   return sections.count();
 }
 

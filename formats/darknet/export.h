@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,8 @@ namespace brightnet {
 /// Throws InputError for a layer that darknet does not have.
 std::string write_darknet_cfg(const Model& model, const InputFit& fit = {.size = 0});
 
-/// How many layers darknet counts up to and including layer `index`.
-int darknet_layer_count(const Model& model, int index);
+/// How many layers darknet counts up to and including layer `index`; none where darknet cannot have one of them.
+std::optional<int> darknet_layer_count(const Model& model, int index);
 
 /// The values that a .weights gets. darknet adds 1e-5 to a running variance before taking its root, as this
 /// program does; OpenCV's importer adds 1e-6 (modules/dnn/src/darknet/darknet_io.cpp), which changes a

@@ -326,8 +326,8 @@ void refuse_other_network(const WeightsFile& weights, const Model& model, const 
 
 std::string DarknetWeightsReport::summary() const {
   if (whole()) return fmt::format("all {} convolutions", all_convolutions);
-  return fmt::format("{} of {} convolutions (the first {} layers as darknet counts them)", convolutions,
-                     all_convolutions, layers);
+  const std::string part = fmt::format("{} of {} convolutions", convolutions, all_convolutions);
+  return layers ? fmt::format("{} (the first {} layers as darknet counts them)", part, *layers) : part;
 }
 
 bool is_darknet_weights(const fs::path& file) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,12 +48,13 @@ struct DarknetPrediction {
 struct DarknetWeightsReport {
   DarknetHeader header;
   int convolutions = 0, all_convolutions = 0;  ///< convolutions that the file has, and all of the network
-  int layers = 0;   ///< darknet's count of the layers up to there: 137 for a yolov4.conv.137
+  /// darknet's count of the layers up to there, 137 for a yolov4.conv.137; none where darknet cannot have them.
+  std::optional<int> layers;
   int classes = 0;  ///< number of classes of the file's heads
   MatchReport match;
   std::vector<DarknetPrediction> predictions;  ///< prediction layers of the file, in the order of the network
   bool whole() const { return convolutions == all_convolutions; }
-  /// "107 of 110 convolutions (the first 137 layers as darknet counts them)".
+  /// "107 of 110 convolutions (the first 137 layers as darknet counts them)"; the latter where it has a count.
   std::string summary() const;
 };
 

@@ -235,10 +235,8 @@ class LayerWriter {
   Value add(const MaxPoolAttributes& max) { return pool(name("max_pool"), "MaxPool", max.size, max.stride); }
 
   Value add(const SppAttributes& spp) {
-    std::vector<int> windows = spp.windows;
-    std::sort(windows.rbegin(), windows.rend());
     std::vector<Value> parts;
-    for (const int window : windows)
+    for (const int window : spp.largest_first())
       parts.push_back(pool(name("max_pool") + std::to_string(window), "MaxPool", window, 1));
     parts.push_back(input(0));
     return graph_.concat(name("spp"), parts, 1);

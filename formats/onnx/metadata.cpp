@@ -243,9 +243,7 @@ OnnxMetadata from_properties(const std::map<std::string, std::string>& propertie
 
 std::map<std::string, std::string> to_properties(const OnnxMetadata& metadata) {
   // A name may contain any bytes; invalid UTF-8 is replaced.
-  const auto text = [](const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  };
+  const auto text = [](const Json& json) { return to_line(json); };
   Json heads = Json::array();
   for (const OnnxHead& head : metadata.head_list) {
     Json anchors = Json::array();

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/json.h"
+
 namespace brightnet {
 namespace {
 
@@ -54,6 +56,10 @@ int ModelBuilder::add(LayerDescription layer) {
   if (model_.layers.size() == most_layers) {
     throw InputError(fmt::format("the model has more than {} layers", most_layers), layer.where,
                      "Do blocks repeat each other?");
+  }
+  if (written_text(layer.name) != layer.name) {
+    throw InputError("the layer's name '" + layer.name + "' is not UTF-8, as files of weights have it",
+                     layer.where, "Save the file as UTF-8, or name the layer in ASCII.");
   }
   std::visit([&](auto& attributes) { complete(attributes, layer); }, layer.attributes);
   model_.layers.push_back(std::move(layer));

@@ -81,6 +81,12 @@ std::vector<ParameterSpec> ConvAttributes::parameters(InputChannels in) const {
   return list;
 }
 
+std::vector<int> SppAttributes::largest_first() const {
+  std::vector<int> sorted = windows;
+  std::sort(sorted.rbegin(), sorted.rend());
+  return sorted;
+}
+
 std::string SppAttributes::refusal(InputChannels) const {
   const bool fit = std::all_of(windows.begin(), windows.end(),
                                [](int window) { return window >= 2 && window <= 15 && window % 2 == 1; });

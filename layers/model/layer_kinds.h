@@ -171,8 +171,10 @@ struct SppAttributes {
   std::vector<int> windows{5, 9, 13};
 
   void fields(LayerFields& f) {
-    f("windows", windows, "sides of the stride-1 windows, ascending").at_least(1);
+    f("windows", windows, "sides of the stride-1 windows, in any order").at_least(1);
   }
+  /// The windows in the order in which their maps are joined, the input last.
+  std::vector<int> largest_first() const;
   std::string refusal(InputChannels in) const;
   int64_t channels(InputChannels in) const { return in[0] * static_cast<int64_t>(1 + windows.size()); }
   int side(int in) const { return in; }

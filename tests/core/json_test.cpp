@@ -35,5 +35,12 @@ TEST(JsonText, IsIndentedAndReplacesWhatIsNotUtf8) {
   EXPECT_EQ(to_text(Json{{"b", 1}, {"a", "caf\xe9"}}), "{\n  \"b\": 1,\n  \"a\": \"caf\ufffd\"\n}\n");
 }
 
+TEST(JsonText, ReadsBackWhatWasWrittenOfText) {
+  const std::string text = "caf\u00e9 \"\n\U0001F600";
+  EXPECT_EQ(written_text(text), text);
+  EXPECT_EQ(written_text("caf\xe9"), "caf\ufffd");
+  EXPECT_EQ(Json::parse(to_line(Json{{"a", "caf\xe9"}})), (Json{{"a", written_text("caf\xe9")}}));
+}
+
 }  // namespace
 }  // namespace brightnet

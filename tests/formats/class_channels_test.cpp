@@ -32,6 +32,15 @@ TEST(ClassMatch, IsByName) {
       << "the data set calls its classes so";
 }
 
+// As the weights have "caf\ufffd" in the place of what the data set calls "caf\xe9".
+TEST(ClassMatch, TakesANameThatIsNotUtf8ForTheOneThatTheWeightsHave) {
+  EXPECT_EQ(match_classes({"caf\ufffd", "b"}, {"caf\xe9", "b"}).relation, ClassRelation::same);
+  EXPECT_EQ(match_classes({"caf\ufffd", "b"}, {"b", "caf\xe9"}).source, (std::vector<int>{1, 0}));
+  const ClassMatch alike = match_classes({"caf\ufffd", "caf\ufffd"}, {"caf\xe9", "caf\xe8"});
+  EXPECT_EQ(alike.relation, ClassRelation::same);
+  EXPECT_EQ(alike.source, (std::vector<int>{0, 1}));
+}
+
 /// The small model with heads of these anchors.
 Model heads(const std::string& first_mask, int classes) {
   std::string yaml = small_model;

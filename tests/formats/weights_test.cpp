@@ -59,6 +59,21 @@ TEST(Weights, HoldEverythingThatDetectionNeeds) {
   EXPECT_EQ(trained.values, saved.values);
 }
 
+// The name of a run is that of a folder, and a name in YAML may be in Latin-1.
+TEST(Weights, OfARunWhoseNameIsNotUtf8AreWrittenAndRead) {
+  TrainedModel saved = numbered_model();
+  saved.model.description["name"] = saved.model.name = "caf\xe9";
+  saved.classes = {"b\xfbl\xe9", "b"};
+  saved.training = {{"run", "dat\xe9"}};
+  const fs::path file = temporary("not_utf8.safetensors");
+  save_weights(file, saved);
+  const TrainedModel trained = load_trained_model(file);
+  EXPECT_EQ(trained.training.at("run"), "dat\ufffd");
+  EXPECT_EQ(trained.model.name, "caf\ufffd");
+  EXPECT_EQ(trained.classes, (std::vector<std::string>{"b\ufffdl\ufffd", "b"}));
+  EXPECT_EQ(trained.values, saved.values);
+}
+
 // Files of every version so far have these names: another one would shut them all out.
 TEST(Weights, NameTheirMetadataAsTheyAlwaysDid) {
   const fs::path file = temporary("names.safetensors");

@@ -22,7 +22,7 @@ layers:
   - conv: {name: fine, filters: 24, size: 3, stride: 2, activation: mish}
   - conv: {filters: 24, size: 5, stride: 2, padding: 2}
   - max_pool: {size: 3, stride: 1}
-  - spp: {windows: [3, 5]}
+  - spp: {windows: [5, 3]}
   - conv: {name: wide, filters: 24, size: 1, activation: hardswish}
   - conv: {name: gate, filters: 24, size: 1, activation: logistic}
   - multiply: {from: [gate, wide]}

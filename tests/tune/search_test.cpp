@@ -358,6 +358,20 @@ TEST_F(SearchOf, IsResumedAsItWasPlanned) {
   for (const std::string& word : words) EXPECT_EQ(word.find("train.epochs"), std::string::npos) << word;
 }
 
+TEST_F(SearchOf, IsResumedWithPathsThatAreNotUtf8) {
+  setup_.plan.config = "caf\xe9.yaml";
+  setup_.plan.data = "dat\xe9";
+  setup_.plan.overrides.assignments = {"train.weights=b\xfbl\xe9.weights", "name=a b"};
+  const fs::path folder = folder_ / "bytes";
+  const std::string configuration = "name: caf\xe9\n";
+  write_atomically(SearchFolder(folder, setup_.plan, configuration).table(), std::string("trial\n"));
+  const SearchPlan plan = read_plan(folder);
+  EXPECT_EQ(plan.config, setup_.plan.config);
+  EXPECT_EQ(plan.data, setup_.plan.data);
+  EXPECT_EQ(plan.overrides.assignments, setup_.plan.overrides.assignments);
+  EXPECT_EQ(refusal_of(folder, plan, configuration), "");
+}
+
 TEST_F(SearchOf, ExpectsTheTrialsThatAreLeftToTakeAsLongAsThoseBefore) {
   const SearchFolder folder = open();
   EXPECT_LT(Search(setup_, folder).seconds_left(), 0) << "nobody knows";

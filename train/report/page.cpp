@@ -90,7 +90,7 @@ Json score_panel(const std::string& title, const std::string& x_name, Json curve
 
 /// The text for a script element, which only its own end tag may end.
 std::string in_script(const Json& json) {
-  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace), safe;
+  std::string text = to_line(json), safe;
   for (const char c : text) {
     if (c == '<') {
       safe += "\\u003c";

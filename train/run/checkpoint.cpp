@@ -236,7 +236,7 @@ void save_state(const std::filesystem::path& file, const RunState& state,
                                               {"progress", to_json(state.progress).dump()}};
   if (state.best) {
     // Class names may not be valid UTF-8.
-    metadata["best"] = brightnet::to_json(*state.best).dump(-1, ' ', false, Json::error_handler_t::replace);
+    metadata["best"] = to_line(brightnet::to_json(*state.best));
   }
   if (state.train && state.val) {
     metadata["data"] = nlohmann::json{{"train", to_json(*state.train)}, {"val", to_json(*state.val)}}.dump();

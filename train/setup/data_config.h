@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "brightnet/answer.h"
+#include "core/json.h"
 #include "train/setup/named_run.h"
 
 namespace brightnet {
@@ -15,7 +16,7 @@ RunConfig data_config(const Configuration& data);
 
 /// An answer of text and JSON. Bytes that are not UTF-8 (in file names, for example) are replaced.
 inline Answer answer_of(std::string text, const nlohmann::json& json) {
-  return {std::move(text), json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'};
+  return {std::move(text), to_text(json)};
 }
 
 }  // namespace brightnet

@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "core/threads.h"
 #include "data/split/shared_images.h"
+#include "formats/class_channels.h"
 #include "formats/darknet/import.h"
 #include "formats/weights.h"
 #include "kernels/device/device.h"
@@ -231,7 +232,7 @@ void refuse_other_classes(const RunFolder& folder, const std::vector<std::string
     trained = describe_weights(folder.last());
   } catch (const InputError&) {  // resuming needs the state alone
   }
-  if (!trained || trained->classes == classes) return;
+  if (!trained || match_classes(trained->classes, classes).relation == ClassRelation::same) return;
   throw InputError(fmt::format("the run was trained for the classes {}, and its data set now has {}",
                                enumerated(trained->classes), enumerated(classes)),
                    folder.path().string(),

@@ -11,6 +11,7 @@
 #include "core/sha256.h"
 #include "core/text.h"
 #include "detect/open_weights.h"
+#include "formats/class_channels.h"
 #include "formats/darknet/weights.h"
 #include "formats/download/fetch.h"
 #include "formats/foreign_weights.h"
@@ -87,7 +88,7 @@ const char* words_of_fit(bool letterboxed) {
 
 void refuse_other_classes(const RunConfig& config, const TrainedModel& teacher,
                           const std::vector<std::string>& classes) {
-  if (classes.empty() || teacher.classes == classes) return;
+  if (classes.empty() || match_classes(teacher.classes, classes).relation == ClassRelation::same) return;
   throw InputError(fmt::format("the teacher was trained for the classes {}, and the run's are {}",
                                enumerated(teacher.classes), enumerated(classes)),
                    config.train.teacher,

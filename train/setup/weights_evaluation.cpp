@@ -118,10 +118,11 @@ void WeightsEvaluation::match_classes_by_name(const std::string& weights, bool s
     log::info("The data set lists the classes as {}, the weights as {}: they are matched by name.",
               enumerated(dataset_.classes), enumerated(trained));
   } else if (speaks) {
-    std::vector<std::string> missing = trained;
-    std::erase_if(missing, [&](const std::string& name) {
-      return std::find(dataset_.classes.begin(), dataset_.classes.end(), name) != dataset_.classes.end();
-    });
+    std::vector<std::string> missing;
+    for (size_t i = 0; i < trained.size(); ++i) {
+      if (std::ranges::find(match.source, static_cast<int>(i)) == match.source.end())
+        missing.push_back(trained[i]);
+    }
     log::info(
         "The data set has {} of the {} classes that the weights were trained for, not {}: scores are means over "
         "those that it has.",

@@ -48,6 +48,21 @@ TEST(DarknetExport, SaysWhetherASumHasAWeightForEachChannelOrForEachInput) {
   }
 }
 
+// The layer joins the largest window first, whatever the order in which its YAML lists them.
+TEST(DarknetExport, JoinsTheWindowsOfAPyramidAsTheLayerDoes) {
+  const auto cfg_of = [](const std::string& windows) {
+    return cfg_with_head("  - conv: {filters: 8}\n  - spp: {windows: [" + windows + "]}\n", "box_weight: 1");
+  };
+  EXPECT_NE(cfg_of("3, 5").find(
+                "size=3\n\n[route]\nlayers=-2\n\n[maxpool]\nstride=1\nsize=5\n\n[route]\nlayers=-1,-3,-4\n"),
+            std::string::npos)
+      << cfg_of("3, 5");
+  for (const char* windows : {"5, 3", "9, 3, 5"}) {
+    const std::string ascending = windows == std::string("5, 3") ? "3, 5" : "3, 5, 9";
+    EXPECT_EQ(cfg_of(windows), cfg_of(ascending));
+  }
+}
+
 TEST(DarknetExport, KeepsTheSmoothedAndTheFocalLossOfTheClasses) {
   const std::string cfg = cfg_with_head("  - conv: {filters: 8}\n", "label_smoothing: 0.125, focal_gamma: 2");
   EXPECT_NE(cfg.find("\nlabel_smooth_eps=0.125\nfocal_loss=1\n"), std::string::npos) << cfg;

@@ -245,6 +245,19 @@ TEST(DarknetWeights, AreReadByTheShapesOfTheirOwnConfiguration) {
       << loaded.refusal(of_other.path, {.network = &other});
 }
 
+// Shapes alone say what fits: the .weights of a network with `leaky` are a start for one with `hardswish`.
+TEST(DarknetWeights, FillAModelThatDarknetCouldNotHave) {
+  std::string text = two_heads;
+  text.replace(text.find("activation: leaky"), 17, "activation: hardswish");
+  Loaded loaded(model_of(text, 3)), leaky(model_of(two_heads, 3));
+  File file(whole(3));
+  leaky.load(file.path);
+  EXPECT_TRUE(loaded.load(file.path).whole());
+  EXPECT_EQ(loaded.values, leaky.values);
+  file.resize(file.header + 4 * (stem + fine));
+  EXPECT_EQ(loaded.load(file.path, {.partial = true}).summary(), "2 of 5 convolutions");
+}
+
 TEST(DarknetWeights, AreToldFromOtherFiles) {
   Loaded loaded(model_of(two_heads, 3));
   const File file(whole(3));

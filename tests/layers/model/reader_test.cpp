@@ -292,6 +292,8 @@ TEST(Model, RefusesWhatMakesNoSenseAndSaysWhere) {
   expect_refused(head + "  - conv: {filters: 8}\n  - yolo: {mask: [0]}\n", "4", "needs 7 channels");
   expect_refused(head + "  - conv: {filters: auto}\n  - conv: {filters: 7}\n" + "  - yolo: {mask: [0]}\n",
                  "4", "auto");
+  expect_refused(head + "  - conv: {name: caf\xe9, filters: 7}\n  - yolo: {mask: [0]}\n", "3",
+                 "is not UTF-8");
   expect_refused("layers: []\nhead: {anchor: []}\n", "2", "Did you mean 'anchors'?");
   expect_refused("layers: []\nhead: {anchors: automatic}\n", "2", "'automatic' and must be a list of pairs");
   expect_refused("layers: []\nhead: {anchors: [[1, .inf]]}\n", "2", "positive numbers");

@@ -48,5 +48,15 @@ TEST(TrainerWeights, SayWhatTheirNetworkSeesAndWhoseTheyAre) {
   }
 }
 
+// It may be that of a folder; a whole run was lost with its first weights.
+TEST(TrainerWeights, OfARunWhoseNameIsNotUtf8AreWritten) {
+  SmallRun run;
+  RunConfig config = run.load({"train.epochs=1"});
+  config.name = "dat\xe9";
+  SmallTraining training(config, run.folder() / "out");
+  ASSERT_EQ(training.make().run(), TrainingEnd::finished);
+  EXPECT_EQ(load_trained_model(training.folder.last()).training.at("run"), "dat\ufffd");
+}
+
 }  // namespace
 }  // namespace brightnet::testing
