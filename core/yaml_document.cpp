@@ -44,28 +44,44 @@ class DocumentCheck : public YAML::EventHandler {
   }
 
   void OnDocumentStart(const YAML::Mark& at) override { start_ = at; }
-  void OnDocumentEnd() override { places_.clear(); }
+  void OnDocumentEnd() override {
+    places_.clear();
+    open_.clear();
+  }
   void OnNull(const YAML::Mark& at, YAML::anchor_t) override { take(at, false); }
-  void OnAlias(const YAML::Mark& at, YAML::anchor_t) override { take(at, false); }
+  void OnAlias(const YAML::Mark& at, YAML::anchor_t anchor) override {
+    // Such a value would contain itself, and reading it would never end.
+    if (std::count(open_.begin(), open_.end(), anchor) > 0)
+      refuse(at, "an alias stands inside of what it names", "Write out what is meant there.");
+    take(at, false);
+  }
   void OnScalar(const YAML::Mark& at, const std::string&, YAML::anchor_t, const std::string&) override {
     take(at, true);
   }
-  void OnSequenceStart(const YAML::Mark& at, const std::string&, YAML::anchor_t,
+  void OnSequenceStart(const YAML::Mark& at, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    take(at, false);
-    places_.push_back(Place::item);
+    begin(at, Place::item, anchor);
   }
-  void OnSequenceEnd() override { places_.pop_back(); }
-  void OnMapStart(const YAML::Mark& at, const std::string&, YAML::anchor_t,
+  void OnSequenceEnd() override { end(); }
+  void OnMapStart(const YAML::Mark& at, const std::string&, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
-    take(at, false);
-    places_.push_back(Place::key);
+    begin(at, Place::key, anchor);
   }
-  void OnMapEnd() override { places_.pop_back(); }
+  void OnMapEnd() override { end(); }
 
  private:
   /// What comes next in each open list or mapping.
   enum class Place : uint8_t { item, key, value };
+
+  void begin(const YAML::Mark& at, Place first, YAML::anchor_t anchor) {
+    take(at, false);
+    places_.push_back(first);
+    open_.push_back(anchor);
+  }
+  void end() {
+    places_.pop_back();
+    open_.pop_back();
+  }
 
   void take(const YAML::Mark& at, bool is_word) {
     if (places_.empty() || places_.back() == Place::item) return;
@@ -76,6 +92,7 @@ class DocumentCheck : public YAML::EventHandler {
   const std::string& file_;
   YAML::Mark start_ = YAML::Mark::null_mark();
   std::vector<Place> places_;
+  std::vector<YAML::anchor_t> open_;  ///< the anchors of these lists and mappings; 0 without one
 };
 
 /// Scans every document of a text. Where a comma begins a value, yaml-cpp 0.7 consumes nothing and parses the same

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "core/error.h"
 
 namespace brightnet {
@@ -46,25 +48,37 @@ int evaluate(const std::string& text, const BlockNumbers& numbers, const std::st
   return value;
 }
 
-}  // namespace
+/// The values of one layer, and those of aliases as often as they stand there: aliases of aliases are soon beyond counting.
+constexpr int most_values = 100'000;
 
-YAML::Node substitute(const YAML::Node& node, const BlockNumbers& numbers, const std::string& where) {
+YAML::Node substitute_counted(const YAML::Node& node, const BlockNumbers& numbers, const std::string& where,
+                              int& values) {
+  if (++values > most_values) {
+    throw InputError(fmt::format("a layer has more than {} values", most_values), where,
+                     "Do aliases repeat each other?");
+  }
   if (node.IsMap()) {
     YAML::Node copy(YAML::NodeType::Map);
-    for (const auto& entry : node) {
-      copy[entry.first.as<std::string>()] = substitute(entry.second, numbers, where);
-    }
+    for (const auto& entry : node)
+      copy[entry.first.as<std::string>()] = substitute_counted(entry.second, numbers, where, values);
     return copy;
   }
   if (node.IsSequence()) {
     YAML::Node copy(YAML::NodeType::Sequence);
-    for (const auto& element : node) copy.push_back(substitute(element, numbers, where));
+    for (const auto& element : node) copy.push_back(substitute_counted(element, numbers, where, values));
     return copy;
   }
   if (!node.IsScalar()) return YAML::Node(YAML::NodeType::Map);
   const std::string& text = node.Scalar();
   const bool computed = text.find('$') != std::string::npos;
   return YAML::Node(computed ? std::to_string(evaluate(text, numbers, where)) : text);
+}
+
+}  // namespace
+
+YAML::Node substitute(const YAML::Node& node, const BlockNumbers& numbers, const std::string& where) {
+  int values = 0;
+  return substitute_counted(node, numbers, where, values);
 }
 
 }  // namespace brightnet

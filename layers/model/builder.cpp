@@ -61,6 +61,11 @@ int ModelBuilder::add(LayerDescription layer) {
     throw InputError("the layer's name '" + layer.name + "' is not UTF-8, as files of weights have it",
                      layer.where, "Save the file as UTF-8, or name the layer in ASCII.");
   }
+  // By their names layers find their parameters, in memory and in files.
+  if (!names_.insert(layer.name).second) {
+    throw InputError("there are two layers named '" + layer.name + "'", layer.where,
+                     "A layer c of a block a is named a.c.");
+  }
   std::visit([&](auto& attributes) { complete(attributes, layer); }, layer.attributes);
   model_.layers.push_back(std::move(layer));
   return static_cast<int>(model_.layers.size()) - 1;

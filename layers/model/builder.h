@@ -1,6 +1,7 @@
 // Makes a model of its layers, whoever lists them: a YAML (layers/model/reader.h) or a darknet .cfg.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "layers/model/model.h"
@@ -13,7 +14,8 @@ class ModelBuilder {
   explicit ModelBuilder(Model model);
 
   /// Adds a layer with its name, inputs, attributes and place, and returns its index. Its channels follow, and the filters
-  /// of a convolution that has none (`auto`) from the head that reads it. Throws InputError for inputs that do not fit.
+  /// of a convolution that has none (`auto`) from the head that reads it. Throws InputError for inputs that do not fit, and for a
+  /// name that another layer has.
   int add(LayerDescription layer);
 
   /// The model. Throws InputError, with the place of a layer or else `where`, for a layer that nothing reads, for inputs
@@ -30,6 +32,7 @@ class ModelBuilder {
   void check_readers(const std::string& where) const;
 
   Model model_;
+  std::set<std::string> names_;  ///< of its layers
 };
 
 }  // namespace brightnet

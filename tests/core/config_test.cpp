@@ -83,6 +83,21 @@ TEST(Yaml, AKeyThatIsNoWordIsRefusedWithItsLine) {
       YamlDocument::parse("a: [{b: 1, c: [2, {d: 3}]}, 4]\ne:\nf: &x {g: 5}\nh: *x\n1: ~\n", "x.yaml"));
 }
 
+// yaml-cpp makes a value of it that contains itself.
+TEST(Yaml, AnAliasInsideOfWhatItNamesIsRefusedWithItsLine) {
+  for (const char* text :
+       {"a: 1\nb: &b {c: 8, d: *b}\n", "a: &a\n  - {b: *a}\n", "a: &a {b: &c [1],\nd: [[*a]]}\n"}) {
+    try {
+      YamlDocument::parse(text, "x.yaml");
+      FAIL() << "no error for " << text;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("x.yaml:2"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("an alias stands inside"), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_NO_THROW(YamlDocument::parse("a: &a {b: &c [1, 2], d: *c}\ne: [*a, *c]\n", "x.yaml"));
+}
+
 TEST(Yaml, ACommaThatBeginsAValueIsRefusedWithItsLine) {
   for (const auto& [text, where] : {std::pair{",a: 1\n", "x.yaml:1"}, {"# a comment\n\n  ,\n", "x.yaml:3"}}) {
     try {
