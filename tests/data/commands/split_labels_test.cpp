@@ -70,5 +70,28 @@ TEST(SplitLabels, IdsOfAnObjDataKeepTheirNamesWithChosenAndMappedClasses) {
   }
 }
 
+TEST(SplitLabels, TheXmlThatAVocListNamesIsNotTheOneOfTheImagesName) {
+  const auto xml = [](int xmax) {
+    return fmt::format(
+        "<annotation><object><name>cat</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>{}</xmax>"
+        "<ymax>20</ymax></bndbox></object></annotation>",
+        xmax);
+  };
+  for (const std::string folder : {"", "JPEGImages/"}) {  // a name alone is looked for in JPEGImages/
+    const DatasetFolder data;
+    std::string list;
+    for (int i = 0; i < 12; ++i) {
+      data.image(fmt::format("JPEGImages/{}.jpg", i), 60 + i, 50);
+      data.text(fmt::format("xmls/{}.xml", i), xml(10 + i));
+      if (i % 2 == 0) data.text(fmt::format("Annotations/{}.xml", i), xml(40));
+      list += fmt::format("{0}{1}.jpg xmls/{1}.xml\n", folder, i);
+    }
+    data.text("list.txt", list);
+    const DataOptions options = data.options("voc", "list.txt", {});
+    EXPECT_EQ(objects_of_all(options).at("2"), std::vector<std::string>{"cat 0 0 12 20"});
+    EXPECT_EQ(objects_of_all(divided(options, data.root() / "out")), objects_of_all(options)) << folder;
+  }
+}
+
 }  // namespace
 }  // namespace brightnet
