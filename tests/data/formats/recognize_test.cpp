@@ -150,6 +150,19 @@ TEST_F(Recognize, TheSectionThatDataSynthWritesAndARunsYaml) {
       << said;
 }
 
+TEST_F(Recognize, TestImagesAreNoValidationImages) {
+  for (const std::string split : {"train", "test"})
+    yolo("set/" + split + "/1.jpg", "set/" + split + "/1.txt");
+  const RecognizedData data = recognized("set");
+  EXPECT_EQ(data.options.test, "test");
+  EXPECT_TRUE(data.lacks_validation());
+  EXPECT_FALSE(data.undivided());
+  yolo("set/val/1.jpg", "set/val/1.txt");
+  EXPECT_FALSE(recognized("set").lacks_validation());
+  data_.text("d.yaml", "test: set/test\nnames: [bolt]\n");
+  EXPECT_FALSE(recognized("d.yaml").lacks_validation()) << "there are none to take them from";
+}
+
 TEST_F(Recognize, DarknetsObjData) {
   divided("");
   data_.text("names.txt", "bolt\n");
