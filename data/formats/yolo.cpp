@@ -158,27 +158,6 @@ bool holds_archives(const fs::path& folder) {
                      [](const fs::path& image) { return own_labels(image).found; });
 }
 
-/// Archives that lie side by side and are called after their splits: train-000000.tar, val-000000.tar.
-void take_named_archives(const fs::path& folder, DataOptions& options) {
-  const std::vector<fs::path> archives = files_in(folder, is_tar_name);
-  const auto archives_of = [&](Split split) {
-    std::vector<std::string> own;
-    for (const std::string& word : split_names(split)) {
-      for (const fs::path& archive : archives) {
-        const std::string name = archive.filename().string();
-        if (name.starts_with(word)) own.push_back(name);
-      }
-      if (!own.empty()) break;
-    }
-    return fmt::format("{}", fmt::join(own, "\n"));
-  };
-  options.root = folder.string();
-  options.train = archives_of(Split::train);
-  options.val = archives_of(Split::val);
-  options.test = archives_of(Split::test);
-  if (options.train.empty()) options.train = ".";
-}
-
 // Reports unused labels, whose image is missing, renamed or has another extension. Searches the folder and
 // the parallel folders of it and its subfolders.
 void report_unused_labels(const fs::path& folder, const FolderFiles& files, ProblemLog& log) {
@@ -285,7 +264,7 @@ std::string recognize_yolo(const fs::path& place, DataOptions& options) {
     return divided;
   if (!any_image(place, [](const fs::path& image) { return own_labels(image).found; })) {
     if (!holds_archives(place)) return "";
-    take_named_archives(place, options);
+    take_archives(place, files_in(place, is_tar_name), options);
     return "a folder of .tar shards with YOLO labels";
   }
   // A train folder without labels is an error where it is read, and no reason to train on all splits.
