@@ -13,6 +13,7 @@
 #include "data/formats/recognize.h"
 #include "data/image/stored_file.h"
 #include "tests/data/dataset_files.h"
+#include "tests/data/images_without_endings.h"
 
 namespace brightnet {
 namespace {
@@ -97,6 +98,22 @@ TEST(Shard, TheSameDataSetGivesTheSameBytes) {
   ASSERT_EQ(read.images.size(), dataset.images.size());
   for (size_t i = 0; i < read.images.size(); ++i)
     EXPECT_EQ(read.images[i].width, dataset.images[i].width) << "validation images keep their order";
+}
+
+TEST(Shard, ImagesWithoutAnImagesEndingGetTheOneByWhichTheyAreFound) {
+  const DatasetFolder data;
+  const Dataset dataset = read_dataset(write_images_without_endings(data), Split::train);
+  ASSERT_EQ(dataset.images.size(), 4u);
+  const fs::path out = data.root() / "shards";
+  shard_split(dataset, Split::train, out, 1 << 20);
+  write_names_of_shards(dataset.classes, {Split::train}, out);
+  const Dataset read = read_dataset(recognize_data(out.string()).options, Split::train);
+  EXPECT_TRUE(read.problems.empty()) << summarize(read.problems);
+  for (const auto& [width, image] : by_width(dataset)) {
+    const auto images = by_width(read);
+    ASSERT_TRUE(images.contains(width)) << image->file;
+    EXPECT_EQ(images.at(width)->annotations.size(), 1u);
+  }
 }
 
 TEST(Shard, ArchivesOfOthersAreRecognized) {
