@@ -301,6 +301,12 @@ ClassNames names_in_yaml(const YamlValue& root) {
     if (value.node.IsSequence())
       return ClassNames(yaml_as<std::vector<std::string>>(value, key), value.where());
     const auto by_id = yaml_as<std::map<int, std::string>>(value, key);
+    std::set<int> ids;
+    for (const auto& entry : value.node) {
+      if (ids.insert(entry.first.as<int>()).second) continue;
+      throw InputError(fmt::format("'{}' has the id {} twice", key, entry.first.Scalar()),
+                       YamlValue{entry.first, value.file}.where(), "Remove one of the two.");
+    }
     std::vector<std::string> names;
     for (const auto& [id, name] : by_id) {
       if (id != static_cast<int>(names.size())) {

@@ -119,6 +119,8 @@ TEST_F(Recognize, WrongUltralyticsYamlsAreRefusedWithTheirLines) {
   EXPECT_TRUE(contains(missing, "`download:` (a script) says where the data are; brightnet does not run it"));
   EXPECT_TRUE(contains(said("train: images/train\nnames: [bolt]\nkpt_shape: [17, 4]\n"),
                        "d.yaml:3: 'kpt_shape' is [17, 4]"));
+  EXPECT_TRUE(contains(said("train: images/train\nnames:\n  0: bolt\n  1: nut\n  1: rivet\n"),
+                       "d.yaml:5: 'names' has the id 1 twice"));
   EXPECT_TRUE(contains(said("path: .\nnames: [bolt]\n"), "names no images"));
   data_.text("d.yaml", "val: images/train\nnames: [bolt]\n");
   EXPECT_EQ(recognized("d.yaml").options.val, "images/train") << "for an evaluation";
