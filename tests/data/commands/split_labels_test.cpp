@@ -93,5 +93,18 @@ TEST(SplitLabels, TheXmlThatAVocListNamesIsNotTheOneOfTheImagesName) {
   }
 }
 
+TEST(SplitLabels, LinesOfATableThatSpellAFileDifferentlyAreAllWritten) {
+  const DatasetFolder data;
+  std::string table = "filename,class,xmin,ymin,xmax,ymax\n";
+  for (int i = 0; i < 8; ++i) {
+    data.image(fmt::format("images/{}.jpg", i), 60 + i, 50);
+    table += fmt::format("images/{0}.jpg,cat,1,1,{1},20\nimages\\{0}.jpg,cat,5,5,{1},30\n", i, 20 + i);
+  }
+  data.text("t.csv", table);
+  const DataOptions options = data.options("csv", "t.csv", {});
+  EXPECT_EQ(objects_of_all(options).at("3"), (std::vector<std::string>{"cat 1 1 23 20", "cat 5 5 23 30"}));
+  EXPECT_EQ(objects_of_all(divided(options, data.root() / "out")), objects_of_all(options));
+}
+
 }  // namespace
 }  // namespace brightnet
