@@ -50,7 +50,7 @@ struct ImageRecord {
   int64_t id = 0;  ///< COCO's image id; the index elsewhere
   int width = 0, height = 0;
   std::vector<Annotation> annotations;
-  std::string listed{};  ///< how its format's lists or tables name it; empty: by its path
+  std::string listed{};  ///< how its format's lists or tables have it; empty: by its path
   ImageTile tile{};      ///< the part of `file` that this image is; annotations are in its pixels
 
   /// Whether anything can be learnt from it, or found in it: crowds are neither.

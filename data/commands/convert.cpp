@@ -13,6 +13,8 @@
 #include "core/text.h"
 #include "core/unique_names.h"
 #include "data/formats/places.h"
+#include "data/image/header.h"
+#include "data/image/read_image.h"
 #include "data/image/stored_file.h"
 
 namespace brightnet {
@@ -54,12 +56,12 @@ std::string utf8_only(std::string text) {
   return text;
 }
 
-/// The image's file name, changed when another image of the split has the same stem: their labels would share
+/// An image's file name, changed when another image of the split has the same stem: their labels would share
 /// a file. It is UTF-8, as all text of JSON, which would name another file otherwise.
 class FileNames {
  public:
-  std::string of(const fs::path& image) {
-    return names_.of(utf8_only(image.stem().string())) + utf8_only(image.extension().string());
+  std::string of(const ImageName& image) {
+    return names_.of(utf8_only(image.stem)) + utf8_only(image.ending);
   }
 
  private:
@@ -147,11 +149,12 @@ struct WrittenLabels {
   const char* whose;
   bool crowds;      ///< whether the labels can have crowds
   bool names_file;  ///< whether the classes' names are in data.yaml
+  bool by_ending;   ///< whether images are found by the endings of their names
 };
 constexpr WrittenLabels labels_of(WrittenFormat format) {
   switch (format) {
-    case WrittenFormat::yolo: return {"YOLO's", false, true};
-    case WrittenFormat::coco: return {"COCO's", true, false};
+    case WrittenFormat::yolo: return {"YOLO's", false, true, true};
+    case WrittenFormat::coco: return {"COCO's", true, false, false};
   }
   return {};
 }
@@ -170,7 +173,34 @@ void write_data_yaml(const std::vector<std::string>& classes, const std::vector<
   write_atomically(folder / "data.yaml", std::string(yaml.c_str()) + '\n');
 }
 
+ImageName name_of_file(const fs::path& image) {
+  return {image.stem().string(), image.extension().string()};
+}
+
+/// The ending of an image's name by its content; empty where it is of no common kind.
+std::string ending_of_content(const fs::path& image) {
+  constexpr uint64_t beginning = 32;
+  switch (image_format(read_stored(image, 0, beginning))) {
+    case ImageFormat::jpeg: return ".jpg";
+    case ImageFormat::png: return ".png";
+    case ImageFormat::webp: return ".webp";
+    case ImageFormat::bmp: return ".bmp";
+    case ImageFormat::other: break;
+  }
+  return "";
+}
+
 }  // namespace
+
+ImageName name_by_content(const fs::path& image) {
+  if (is_image_name(image)) return name_of_file(image);
+  std::string ending = ending_of_content(image);
+  if (ending.empty()) {
+    throw InputError("the name of this image does not end as an image's, and no reader would find it",
+                     image.string(), "Store it as .jpg or .png.");
+  }
+  return {image.filename().string(), std::move(ending)};
+}
 
 std::string yolo_labels(const ImageRecord& image) {
   std::string text;
@@ -210,7 +240,8 @@ std::string convert_split(const Dataset& dataset, Split split, const ConvertOpti
   const auto labels = label_writer(options, split);
   FileNames names;
   for (const ImageRecord& image : dataset.images) {
-    const fs::path name = names.of(image.file);
+    const bool by_ending = labels_of(options.format).by_ending;
+    const fs::path name = names.of(by_ending ? name_by_content(image.file) : name_of_file(image.file));
     place_image(image.file, images / name, options.copy);
     labels->add(image, name);
   }

@@ -32,9 +32,17 @@ struct ConvertOptions {
 /// line per kind), or an empty text.
 ///   yolo: images/SPLIT/NAME.jpg, labels/SPLIT/NAME.txt (crowds are left out, as in training)
 ///   coco: images/SPLIT/NAME.jpg, annotations/instances_SPLIT.json (crowds are kept; ids count from 1)
-/// NAME is the image's own, made unique in its split. Boxes are those that training sees: clipped to the
+/// NAME is the image's own, made unique in its split; of YOLO's images, .jpg is name_by_content(). Boxes are those that training sees: clipped to the
 /// image, in the image as it is shown. Throws InputError when something cannot be written.
 std::string convert_split(const Dataset& dataset, Split split, const ConvertOptions& options);
+
+/// The name of an image's file, whose ending has its dot.
+struct ImageName {
+  std::string stem, ending;
+};
+/// The name by which readers of folders and archives know an image: its own, or where that does not end as an image's, all of
+/// it with the ending of what it is. Throws InputError where it is none of JPEG, PNG, WebP and BMP.
+ImageName name_by_content(const std::filesystem::path& image);
 
 /// An image's labels in YOLO's format, a line an object, without crowds.
 std::string yolo_labels(const ImageRecord& image);

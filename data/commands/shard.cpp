@@ -80,8 +80,7 @@ class TarWriter {
 /// its split's only one.
 class Keys {
  public:
-  std::string of(const fs::path& image) {
-    std::string key = image.stem().string();
+  std::string of(std::string key) {
     size_t length = std::min(key.size(), most_name - 30);
     while (length < key.size() && length > 0 && (key[length] & 0xC0) == 0x80)
       --length;  // not within a character
@@ -117,9 +116,9 @@ int shard_split(const Dataset& dataset, Split split, const fs::path& folder, uin
     const std::vector<uint8_t> pixels = read_stored(image.file, 0, whole_file);
     if (pixels.empty()) throw InputError("this image cannot be read", image.file.string());
     if (!tar) tar = std::make_unique<TarWriter>(own / fmt::format("{:06}.tar", archives++));
-    const std::string key = keys.of(image.file), labels = yolo_labels(image);
-    tar->add(key + image.file.extension().string(),
-             {reinterpret_cast<const char*>(pixels.data()), pixels.size()});
+    const ImageName name = name_by_content(image.file);
+    const std::string key = keys.of(name.stem), labels = yolo_labels(image);
+    tar->add(key + name.ending, {reinterpret_cast<const char*>(pixels.data()), pixels.size()});
     tar->add(key + ".txt", labels);
     if (tar->bytes() < bytes) continue;
     tar->finish();

@@ -164,6 +164,8 @@ SplitReport split_dataset(const DataOptions& options, const SplitOptions& split_
   if (options.map.empty() && options.target_class_mapping.empty() && !options.single_class &&
       options.names.empty())
     report.data.classes = dataset.classes;
+  if (options.names.empty() && options.format->names_of_train)
+    report.data.names = options.format->names_of_train(options);
   report.data.fold = {};
   std::vector<DataPart> files;
   std::string DataOptions::*const places[] = {&DataOptions::train, &DataOptions::val, &DataOptions::test};

@@ -189,7 +189,8 @@ class CocoReader {
       return std::nullopt;
     }
     box.class_name = name->second;
-    box.crowd = json_number(annotation, "iscrowd").value_or(0) != 0;
+    const ParsedJson& crowd = json_member(annotation, "iscrowd");  // 0 or 1, or Python's bool
+    box.crowd = crowd.is_boolean() ? crowd.get<bool>() : json_number(annotation, "iscrowd").value_or(0) != 0;
     box.area = json_number(annotation, "area");
     box.where = where;
     return box;

@@ -89,12 +89,27 @@ class Table {
   std::vector<Row> rows_;
 };
 
+/// The files that a table names, which are in the first of the folders that has them. A file may have several spellings, as in
+/// tables of a Windows and a Linux user that were joined.
+class NamedFiles {
+ public:
+  explicit NamedFiles(std::vector<fs::path> folders) : folders_(std::move(folders)) {}
+
+  const std::string& of(const std::string& name) {
+    const auto [at, added] = files_.try_emplace(name);
+    if (added) at->second = find_below(name, folders_).string();
+    return at->second;
+  }
+
+ private:
+  std::vector<fs::path> folders_;
+  std::unordered_map<std::string, std::string> files_;
+};
+
 /// The images of a table with their boxes.
 class TableReader {
  public:
-  /// The images of the table are in the first of the folders that has them.
-  TableReader(const Table& table, std::vector<fs::path> folders, ProblemLog& log)
-      : folders_(std::move(folders)) {
+  TableReader(const Table& table, NamedFiles files, ProblemLog& log) : files_(std::move(files)) {
     for (const Table::Row& row : table.rows()) read_row(table, row, log);
   }
 
@@ -107,10 +122,11 @@ class TableReader {
       log.add(Kind::malformed_label, row.where, "this line has no filename");
       return;
     }
-    const auto [at, added] = by_name_.try_emplace(name, images_.size());
+    const std::string& file = files_.of(name);
+    const auto [at, added] = by_file_.try_emplace(file, images_.size());
     if (added) {
       LabelledImage image;
-      image.file = find_below(name, folders_);
+      image.file = file;
       image.listed = name;
       if (table.has("width") && table.has("height")) {
         const auto side = [&](const char* column) {
@@ -151,9 +167,9 @@ class TableReader {
     return box;
   }
 
-  std::vector<fs::path> folders_;
+  NamedFiles files_;
   std::vector<LabelledImage> images_;
-  std::unordered_map<std::string, size_t> by_name_;
+  std::unordered_map<std::string, size_t> by_file_;
 };
 
 constexpr const char* table_file = "the file with the table";
@@ -162,20 +178,18 @@ std::unique_ptr<LabelSource> open_csv(const DataOptions& options, Split split, P
   const fs::path file = split_file(options, split, table_file);
   const Table table(file, log);
   return std::make_unique<LabelsInMemory>(
-      TableReader(table, image_folders(file, options.root, split), log).take());
+      TableReader(table, NamedFiles(image_folders(file, options.root, split)), log).take());
 }
 
 /// The lines of a split's table by image. The first column becomes `path`, of an image listed as `name`.
 class ImageRows {
  public:
   ImageRows(const DataOptions& options, Split split)
-      : table_(split_file(options, split, table_file), problems_) {
-    for (const Table::Row& row : table_.rows()) rows_[table_.field(row, "filename")].push_back(&row);
-  }
+      : ImageRows(options, split, split_file(options, split, table_file)) {}
 
-  std::string lines(const std::string& name, const std::string& path) const {
+  std::string lines(const std::string& name, const std::string& path) {
     std::string text;
-    for (const Table::Row* row : rows_.at(name)) {
+    for (const Table::Row* row : rows_.at(files_.of(name))) {
       text += csv_quoted(path);
       for (const char* column : {"width", "height", "class", "xmin", "ymin", "xmax", "ymax"})
         text += ',' + (table_.has(column) ? csv_quoted(table_.field(*row, column)) : std::string());
@@ -185,9 +199,16 @@ class ImageRows {
   }
 
  private:
+  ImageRows(const DataOptions& options, Split split, const fs::path& file)
+      : table_(file, problems_), files_(image_folders(file, options.root, split)) {
+    for (const Table::Row& row : table_.rows())
+      rows_[files_.of(table_.field(row, "filename"))].push_back(&row);
+  }
+
   ProblemLog problems_{true};  // reported when the split was read
   Table table_;
-  std::unordered_map<std::string, std::vector<const Table::Row*>> rows_;
+  NamedFiles files_;
+  std::unordered_map<std::string, std::vector<const Table::Row*>> rows_;  ///< by the file
 };
 
 void write_csv(const DataOptions& options, const std::vector<DataPart>& parts) {
@@ -195,7 +216,7 @@ void write_csv(const DataOptions& options, const std::vector<DataPart>& parts) {
   for (const DataPart& part : parts) {
     std::string text = "filename,width,height,class,xmin,ymin,xmax,ymax\n";
     for (const auto& [split, images] : part.images) {
-      const ImageRows& rows = tables.try_emplace(split, options, split).first->second;
+      ImageRows& rows = tables.try_emplace(split, options, split).first->second;
       for (const ImageRecord* image : images)
         text += rows.lines(image->listed, fs::absolute(image->file).lexically_normal().string());
     }

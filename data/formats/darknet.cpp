@@ -134,6 +134,11 @@ bool obj_data_names(Split split, const DataOptions& options) {
   return fs::exists(file, failed) && ObjData(file).find(key_of(split));
 }
 
+std::vector<std::string> names_of_obj_data(const DataOptions& options) {
+  if (!is_obj_data(options.train)) return {};
+  return names_of(ObjData(find_below(options.train, {options.root, "."})), options).names();
+}
+
 std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split split, ProblemLog& log) {
   const fs::path root = data_root(options);
   const bool from_train =
@@ -141,8 +146,7 @@ std::unique_ptr<LabelSource> open_darknet(const DataOptions& options, Split spli
   const fs::path path = split_place(options, from_train ? Split::train : split, {root, "."});
   if (!is_obj_data(path)) {
     DataOptions lists = options;
-    if (is_obj_data(options.train))
-      lists.names = names_of(ObjData(find_below(options.train, {root, "."})), options).names();
+    if (is_obj_data(options.train)) lists.names = names_of_obj_data(options);
     return open_yolo(lists, split, log);
   }
   const ObjData data(path);
@@ -180,6 +184,7 @@ DatasetFormat darknet_format() {
   return {.name = "darknet",
           .open = open_darknet,
           .train_names = obj_data_names,
+          .names_of_train = names_of_obj_data,
           .recognize = recognize_darknet,
           .recognized_by = "darknet's obj.data (train, valid and names), or a folder with one"};
 }

@@ -49,13 +49,14 @@ void write_parts(const DataOptions& options, const std::vector<DataPart>& parts)
     std::string list;
     for (const auto& [split, images] : part.images) {
       for (const ImageRecord* image : images) {
-        if (image->file.string().find_first_of("\r\n") != std::string::npos) {
-          throw InputError("the name of this image has a line break, and a list has one name a line",
-                           image->file.string(), "Rename the image.");
+        const std::string line =
+            image->listed.empty() ? fs::absolute(image->file).lexically_normal().string() : image->listed;
+        if (line.find_first_of("\r\n") != std::string::npos) {
+          throw InputError(
+              "the name of this image or of its labels has a line break, and a list has one image a line",
+              line, "Rename the image or the labels.");
         }
-        const bool named = !image->listed.empty();
-        list += named ? image->listed : fs::absolute(image->file).lexically_normal().string();
-        list += '\n';
+        list += line + '\n';
       }
     }
     write_atomically(part.file, list);

@@ -30,6 +30,9 @@ struct DatasetFormat {
   /// Whether data.train names the images of this other split too, so that its own key may be empty. Null: it
   /// never does.
   bool (*train_names)(Split split, const DataOptions& options) = nullptr;
+  /// The names of the ids in the labels where data.train's own file says them, which a list of images in its place does not.
+  /// Null: it never does.
+  std::vector<std::string> (*names_of_train)(const DataOptions& options) = nullptr;
   /// Whether the key of a split may be a list of places.
   bool several_places = false;
   /// The extension of the files that `data split` writes for data.train and the like; empty: it cannot write them.

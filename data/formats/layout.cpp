@@ -5,6 +5,9 @@
 #include <map>
 #include <set>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "data/formats/folder.h"
 #include "data/formats/labels.h"
 #include "data/image/read_image.h"
@@ -217,6 +220,31 @@ void take_file(const fs::path& root, const fs::path& file, DataOptions& options)
   options.train = place(file);
   options.val = place(of_other_split(file, Split::val));
   options.test = place(of_other_split(file, Split::test));
+}
+
+void take_archives(const fs::path& folder, const std::vector<fs::path>& archives, DataOptions& options) {
+  std::vector<std::string> left;
+  for (const fs::path& archive : archives) left.push_back(archive.filename().string());
+  const auto take = [&](Split split) {
+    for (const std::string& word : split_names(split)) {
+      const auto of_split = [&](const std::string& name) {
+        return name.starts_with(word) && !std::isalpha(static_cast<unsigned char>(name[word.size()]));
+      };
+      const auto own = std::stable_partition(left.begin(), left.end(), std::not_fn(of_split));
+      if (own == left.end()) continue;
+      std::string places = fmt::format("{}", fmt::join(own, left.end(), "\n"));
+      left.erase(own, left.end());
+      return places;
+    }
+    return std::string();
+  };
+  options.root = folder.string();
+  options.val = take(Split::val);
+  options.test = take(Split::test);
+  const bool divided = !options.val.empty() || !options.test.empty();
+  options.train = take(Split::train);
+  if (options.train.empty() && divided) options.train = fmt::format("{}", fmt::join(left, "\n"));
+  if (options.train.empty()) options.train = ".";
 }
 
 std::string below_root(const fs::path& path, const fs::path& root) {

@@ -65,6 +65,11 @@ std::filesystem::path of_other_split(const std::filesystem::path& train, Split s
 /// Sets options.root to `root`, train to the file, and val and test to the files that go with it.
 void take_file(const std::filesystem::path& root, const std::filesystem::path& file, DataOptions& options);
 
+/// Sets options.root to `folder`, and train, val and test to those of its archives that are called after them
+/// ("train-000000.tar", "val.tar"; not "valley.tar"). Where none has the name of train, train is all that are of no other split.
+void take_archives(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& archives,
+                   DataOptions& options);
+
 /// The path below `root`, if it is there, as it would be written under data.train; otherwise the path itself.
 std::string below_root(const std::filesystem::path& path, const std::filesystem::path& root);
 

@@ -183,8 +183,13 @@ void visit_map(Fields& f, const char* key, std::map<std::string, std::string>& m
                            fmt::format("For example {}: {{van: car, lorry: truck}}", key));
         map.clear();
         for (const auto& entry : value.node) {
-          map[entry.first.Scalar()] =
+          const std::string& from = entry.first.Scalar();
+          const std::string to =
               entry.second.IsNull() ? "" : yaml_as<std::string>({entry.second, value.file}, key, "a class");
+          if (!map.emplace(from, to).second) {
+            throw InputError(fmt::format("'{}' has the class '{}' twice", key, from),
+                             YamlValue{entry.first, value.file}.where(), "Remove one of the two.");
+          }
         }
       },
       [&map] {

@@ -317,6 +317,11 @@ bool RecognizedData::undivided() const {
   return given_splits(options) == std::vector{Split::train};
 }
 
+bool RecognizedData::lacks_validation() const {
+  const std::vector<Split> splits = given_splits(options);
+  return !options.train.empty() && std::find(splits.begin(), splits.end(), Split::val) == splits.end();
+}
+
 std::string RecognizedData::text() const {
   std::vector<std::string> facts;
   for (const Split split : {Split::train, Split::val, Split::test}) {

@@ -15,8 +15,10 @@ struct RecognizedData {
   std::string place;    ///< place of the data set, as it was given
   std::string remark;   ///< remark for the user; may be empty
 
-  /// Whether it has training images and no validation images, which must be taken from them then.
+  /// Whether it has training images alone.
   bool undivided() const;
+  /// Whether it has training images and no validation images, which must be taken from them then. It may have test images.
+  bool lacks_validation() const;
   /// "an Ultralytics data.yaml, mine/data.yaml: train images/train, val images/val, 3 classes".
   std::string text() const;
 };

@@ -241,6 +241,10 @@ std::vector<VocEntry> read_entries(const DataOptions& options, Split split, cons
   return entries;
 }
 
+std::string whole_path(const fs::path& file) {
+  return fs::absolute(file).lexically_normal().string();
+}
+
 /// The images of one root.
 class VocLabels : public LabelSource {
  public:
@@ -269,6 +273,8 @@ class VocLabels : public LabelSource {
       const std::string named = without_extension(text_of(annotation.child("filename")));
       if (const auto other = images_.find(named)) out.file = *other;
     }
+    // By the image alone, another XML may be found, or none.
+    if (!entry.labels.empty()) out.listed = whole_path(out.file) + ' ' + whole_path(entry.labels);
     const pugi::xml_node size = annotation.child("size");
     out.declared = {size.child("width").text().as_int(), size.child("height").text().as_int()};
     for (const auto& object : annotation.children("object")) {

@@ -158,27 +158,6 @@ bool holds_archives(const fs::path& folder) {
                      [](const fs::path& image) { return own_labels(image).found; });
 }
 
-/// Archives that lie side by side and are called after their splits: train-000000.tar, val-000000.tar.
-void take_named_archives(const fs::path& folder, DataOptions& options) {
-  const std::vector<fs::path> archives = files_in(folder, is_tar_name);
-  const auto archives_of = [&](Split split) {
-    std::vector<std::string> own;
-    for (const std::string& word : split_names(split)) {
-      for (const fs::path& archive : archives) {
-        const std::string name = archive.filename().string();
-        if (name.starts_with(word)) own.push_back(name);
-      }
-      if (!own.empty()) break;
-    }
-    return fmt::format("{}", fmt::join(own, "\n"));
-  };
-  options.root = folder.string();
-  options.train = archives_of(Split::train);
-  options.val = archives_of(Split::val);
-  options.test = archives_of(Split::test);
-  if (options.train.empty()) options.train = ".";
-}
-
 // Reports unused labels, whose image is missing, renamed or has another extension. Searches the folder and
 // the parallel folders of it and its subfolders.
 void report_unused_labels(const fs::path& folder, const FolderFiles& files, ProblemLog& log) {
@@ -285,7 +264,7 @@ std::string recognize_yolo(const fs::path& place, DataOptions& options) {
     return divided;
   if (!any_image(place, [](const fs::path& image) { return own_labels(image).found; })) {
     if (!holds_archives(place)) return "";
-    take_named_archives(place, options);
+    take_archives(place, files_in(place, is_tar_name), options);
     return "a folder of .tar shards with YOLO labels";
   }
   // A train folder without labels is an error where it is read, and no reason to train on all splits.
@@ -322,6 +301,12 @@ ClassNames names_in_yaml(const YamlValue& root) {
     if (value.node.IsSequence())
       return ClassNames(yaml_as<std::vector<std::string>>(value, key), value.where());
     const auto by_id = yaml_as<std::map<int, std::string>>(value, key);
+    std::set<int> ids;
+    for (const auto& entry : value.node) {
+      if (ids.insert(entry.first.as<int>()).second) continue;
+      throw InputError(fmt::format("'{}' has the id {} twice", key, entry.first.Scalar()),
+                       YamlValue{entry.first, value.file}.where(), "Remove one of the two.");
+    }
     std::vector<std::string> names;
     for (const auto& [id, name] : by_id) {
       if (id != static_cast<int>(names.size())) {

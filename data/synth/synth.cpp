@@ -132,9 +132,13 @@ void make_synthetic_dataset(const SynthOptions& options, const fs::path& folder)
   check(options);
   // Written to a temporary folder and then renamed, so that an interrupted call never leaves a partial data
   // set. A trailing slash is removed from the name.
-  const fs::path target = folder.has_filename() ? folder : folder.parent_path();
+  const fs::path target = without_slash(folder);
   fs::path unfinished = target;
   unfinished += ".unfinished";
+  if (lies_in(".", target)) {
+    throw InputError("this is the current folder or one above it, which cannot be replaced by a new one",
+                     folder.string(), "Call the command from the folder above.");
+  }
   require_replaceable(target, true);
   require_replaceable(unfinished, false);
   try {

@@ -59,6 +59,7 @@ void read_named_data(const fs::path& place, bool lenient = false) {
   const RecognizedData data = recognize_data(place.string());
   data.text();
   data.undivided();
+  data.lacks_validation();
   for (const Split split : given_splits(data.options)) {
     check_place(data.options, split);
     read_dataset(data.options, split, lenient);

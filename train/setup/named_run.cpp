@@ -69,7 +69,7 @@ void NamedRun::say_data() const {
   if (is_held_back()) log::info("By their name these are no training images: all of them are evaluated.");
   if (divides())
     log::info(
-        "It names no validation images, so a tenth of all, or at least one, is set aside for validation; images that look "
+        "It names no validation images, so a tenth of those of training, or at least one, is set aside for validation; images that look "
         "alike stay together (data.fold={}).",
         to_text(validation_fold));
 }
@@ -87,7 +87,7 @@ std::string NamedRun::divided_place() const {
 }
 
 bool NamedRun::divides() const {
-  return needs_validation_ && !says_validation() && recognized() && recognized()->undivided() &&
+  return needs_validation_ && !says_validation() && recognized() && recognized()->lacks_validation() &&
          !recognized()->options.fold && !is_held_back();
 }
 

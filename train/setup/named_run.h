@@ -16,9 +16,10 @@ class NamedRun {
   /// `needs_validation`: a data set without validation images is divided, unless a setting says something of them.
   explicit NamedRun(Configuration named = {}, bool needs_validation = true)
       : named_(std::move(named)), needs_validation_(needs_validation) {}
-  /// For an evaluation, which takes all images of a place that has the name of validation or test images.
-  static NamedRun evaluated(Configuration named) {
-    NamedRun run(std::move(named));
+  /// For an evaluation, which takes all images of a place that has the name of validation or test images. Those of test are
+  /// never divided.
+  static NamedRun evaluated(Configuration named, Split split) {
+    NamedRun run(std::move(named), split != Split::test);
     run.evaluates_ = true;
     return run;
   }

@@ -38,7 +38,7 @@ std::vector<std::string> evaluation_keys() {
 WeightsEvaluation::WeightsEvaluation(const WeightsReportOptions& options, const OpenWeights& open_weights,
                                      const RankDevice& device, const Communicator& ranks)
     : weights_name_(options.weights.weights.string()) {
-  const NamedRun named = NamedRun::evaluated(options.run);
+  const NamedRun named = NamedRun::evaluated(options.run, parse_split(options.split));
   keys_of_evaluation().refuse_others(named.overrides().assignments, "--set");
   config_ = named.load();
   if (!options.tiles.empty()) config_.data.tiles = parse_tiles(options.tiles, "--tiles", config_.data.tiles);

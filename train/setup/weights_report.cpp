@@ -15,6 +15,7 @@
 #include "train/distributed/agreement.h"
 #include "train/report/progress_text.h"
 #include "train/run/run_folder.h"
+#include "train/setup/data_sets.h"
 #include "train/setup/eval_pictures.h"
 #include "train/setup/named_run.h"
 #include "train/setup/preparation.h"
@@ -92,7 +93,7 @@ Answer report_weights(const WeightsReportOptions& asked, Ranks& all) {
   const RankDevice device = common_device(all, options.device);
   prepare_together(ranks, [&] {
     options = with_data_of_run(asked, ranks.leads());
-    if (ranks.leads()) NamedRun::evaluated(options.run).say_data();
+    if (ranks.leads()) NamedRun::evaluated(options.run, parse_split(options.split)).say_data();
     evaluation.emplace(
         options, [&](const auto& classes) { return load_weights(options, classes); }, device, ranks);
     if (ranks.leads()) say_how_they_were_trained(*evaluation, options.run);

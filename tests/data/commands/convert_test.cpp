@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "tests/data/dataset_files.h"
+#include "tests/data/images_without_endings.h"
 
 namespace brightnet {
 namespace {
@@ -100,6 +101,30 @@ TEST(Convert, ImagesWhoseNamesAreNotUtf8AreKept) {
   expect_same(read_dataset(read, Split::train), dataset);
   for (const char* name : {"a_", "a__2", "a__3", "b\xC3\xA9", "c__", "d___"})
     EXPECT_TRUE(fs::exists(options.folder / "images/train" / (std::string(name) + ".png"))) << name;
+}
+
+TEST(Convert, ImagesWithoutAnImagesEndingGetTheOneByWhichTheyAreFound) {
+  const DatasetFolder data;
+  const Dataset dataset = read_dataset(write_images_without_endings(data), Split::train);
+  ASSERT_EQ(dataset.images.size(), 4u);
+  const ConvertOptions yolo{WrittenFormat::yolo, data.root() / "yolo", false},
+      coco{WrittenFormat::coco, data.root() / "coco", false};
+  convert_split(dataset, Split::train, yolo);
+  DataOptions read = data.options("yolo", "images/train", {"cat"});
+  read.root = yolo.folder.string();
+  expect_same(read_dataset(read, Split::train), dataset);
+  for (const char* name : {"000001.jpg", "a.jpg", "a.jpg_large.png", "v1.0.png"})
+    EXPECT_TRUE(fs::exists(yolo.folder / "images/train" / name)) << name;
+  convert_split(dataset, Split::train, coco);
+  EXPECT_TRUE(fs::exists(coco.folder / "images/train/000001")) << "its JSON names the files";
+  // PBM, which is read where it is named.
+  data.text("images/000001", "P1\n40 30\n" + std::string(40 * 30, '0'));
+  try {
+    convert_split(dataset, Split::train, {WrittenFormat::yolo, data.root() / "other", false});
+    FAIL();
+  } catch (const InputError& e) {
+    EXPECT_TRUE(contains(e.what(), "images/000001: the name of this image does not end as an image's"));
+  }
 }
 
 TEST(Convert, CrowdsHaveNoPlaceInYolosLabels) {

@@ -5,12 +5,15 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/files.h"
 #include "data/commands/convert.h"
+#include "data/formats/places.h"
 #include "data/formats/recognize.h"
 #include "data/image/stored_file.h"
 #include "tests/data/dataset_files.h"
+#include "tests/data/images_without_endings.h"
 
 namespace brightnet {
 namespace {
@@ -97,6 +100,22 @@ TEST(Shard, TheSameDataSetGivesTheSameBytes) {
     EXPECT_EQ(read.images[i].width, dataset.images[i].width) << "validation images keep their order";
 }
 
+TEST(Shard, ImagesWithoutAnImagesEndingGetTheOneByWhichTheyAreFound) {
+  const DatasetFolder data;
+  const Dataset dataset = read_dataset(write_images_without_endings(data), Split::train);
+  ASSERT_EQ(dataset.images.size(), 4u);
+  const fs::path out = data.root() / "shards";
+  shard_split(dataset, Split::train, out, 1 << 20);
+  write_names_of_shards(dataset.classes, {Split::train}, out);
+  const Dataset read = read_dataset(recognize_data(out.string()).options, Split::train);
+  EXPECT_TRUE(read.problems.empty()) << summarize(read.problems);
+  for (const auto& [width, image] : by_width(dataset)) {
+    const auto images = by_width(read);
+    ASSERT_TRUE(images.contains(width)) << image->file;
+    EXPECT_EQ(images.at(width)->annotations.size(), 1u);
+  }
+}
+
 TEST(Shard, ArchivesOfOthersAreRecognized) {
   const DatasetFolder data;
   data.image("in/0001.jpg");
@@ -131,6 +150,28 @@ TEST(Shard, ArchivesOfOthersAreRecognized) {
     EXPECT_EQ(
         read_dataset(recognize_data((data.root() / place).string()).options, Split::train).images.size(), 2u)
         << place;
+}
+
+TEST(Shard, ArchivesOfOneSplitAreNotThoseOfAnother) {
+  const auto places = [](const std::vector<std::string>& archives) {
+    const DatasetFolder data;
+    data.image("in/1.jpg");
+    data.text("in/1.txt", "0 0.5 0.5 0.2 0.2\n");
+    data.text("set/classes.txt", "cat\n");
+    for (const std::string& name : archives) {
+      const std::string root = data.root().string();
+      EXPECT_EQ(std::system(fmt::format("tar -C '{0}/in' -cf '{0}/set/{1}' .", root, name).c_str()), 0);
+    }
+    const DataOptions options = recognize_data((data.root() / "set").string()).options;
+    const auto in_words = [](const std::string& place) {
+      return fmt::format("{}", fmt::join(listed_places(place), " "));
+    };
+    return in_words(options.train) + " | " + in_words(options.val) + " | " + in_words(options.test);
+  };
+  EXPECT_EQ(places({"shard-0.tar", "shard-1.tar", "test-0.tar"}), "shard-0.tar shard-1.tar |  | test-0.tar");
+  EXPECT_EQ(places({"forest.tar", "valley.tar", "testimony.tar"}), ". |  | ");
+  EXPECT_EQ(places({"train-0.tar", "trainval-0.tar", "val-0.tar"}), "train-0.tar | val-0.tar | ");
+  EXPECT_EQ(places({"trainval.tar", "test2017.tar"}), "trainval.tar |  | test2017.tar");
 }
 
 TEST(Shard, FoldersOfCopiesInArchivesAreNoPartOfThem) {

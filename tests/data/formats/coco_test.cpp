@@ -54,6 +54,19 @@ TEST(Coco, AnnotationsAreReadWithCrowdsAreasAndIds) {
   EXPECT_TRUE(dataset.problems.empty());
 }
 
+TEST(Coco, CrowdsMayBeMarkedByTrueAsPythonWritesABool) {
+  const DatasetFolder data;
+  Json json = coco_example();
+  json["annotations"][0]["iscrowd"] = true;
+  json["annotations"][1]["iscrowd"] = false;
+  write_coco_files(data, json);
+  const Dataset dataset = read_dataset(data.options("coco", "train.json", {}), Split::train);
+  const auto& boxes = dataset.images.at(1).annotations;
+  ASSERT_EQ(boxes.size(), 3u);
+  EXPECT_TRUE(boxes[0].crowd);
+  EXPECT_FALSE(boxes[1].crowd);
+}
+
 TEST(Coco, AnObjectInTheBoxOfACrowdIsNoDuplicateOfIt) {
   const DatasetFolder data;
   Json json = coco_example();

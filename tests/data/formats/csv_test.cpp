@@ -107,6 +107,18 @@ TEST(Csv, TablesAboveTheImagesOrInAFolderOfTheirOwnFindThem) {
   }
 }
 
+TEST(Csv, SpellingsOfOneFileAreOneImage) {
+  const DatasetFolder data;
+  data.image("images/a.jpg");
+  data.text("t.csv", header +
+                         "images/a.jpg,100,80,cat,1,1,9,9\nimages\\a.jpg,100,80,cat,40,40,70,70\n"
+                         "./images/a.jpg,100,80,dog,10,10,30,30\n");
+  const Dataset dataset = read_dataset(data.options("csv", "t.csv", {}), Split::train);
+  ASSERT_EQ(dataset.images.size(), 1u);
+  EXPECT_EQ(dataset.images[0].annotations.size(), 3u);
+  EXPECT_TRUE(dataset.problems.empty()) << summarize(dataset.problems);
+}
+
 TEST(Csv, WhatIsNoLabelNamesItsLine) {
   const DatasetFolder data;
   data.image("a.jpg");

@@ -176,6 +176,20 @@ TEST(Dataset, UnknownFormatNamesTheNearest) {
   }
 }
 
+TEST(Dataset, AClassThatAMapHasTwiceIsRefused) {
+  for (const std::string key : {"map", "target_class_mapping"}) {
+    DataOptions options;
+    const YamlDocument document =
+        YamlDocument::parse(key + ":\n  circle: square\n  ring: square\n  circle: star\n", "m.yaml");
+    try {
+      read_config(document.root(), options);
+      FAIL() << "nothing was thrown";
+    } catch (const InputError& e) {
+      EXPECT_TRUE(contains(e.what(), "m.yaml:4: '" + key + "' has the class 'circle' twice"));
+    }
+  }
+}
+
 TEST(Dataset, LenientReadingCollectsWhatWouldStopIt) {
   const DatasetFolder data;
   data.image("a.jpg");

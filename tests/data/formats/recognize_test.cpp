@@ -119,6 +119,8 @@ TEST_F(Recognize, WrongUltralyticsYamlsAreRefusedWithTheirLines) {
   EXPECT_TRUE(contains(missing, "`download:` (a script) says where the data are; brightnet does not run it"));
   EXPECT_TRUE(contains(said("train: images/train\nnames: [bolt]\nkpt_shape: [17, 4]\n"),
                        "d.yaml:3: 'kpt_shape' is [17, 4]"));
+  EXPECT_TRUE(contains(said("train: images/train\nnames:\n  0: bolt\n  1: nut\n  1: rivet\n"),
+                       "d.yaml:5: 'names' has the id 1 twice"));
   EXPECT_TRUE(contains(said("path: .\nnames: [bolt]\n"), "names no images"));
   data_.text("d.yaml", "val: images/train\nnames: [bolt]\n");
   EXPECT_EQ(recognized("d.yaml").options.val, "images/train") << "for an evaluation";
@@ -148,6 +150,19 @@ TEST_F(Recognize, TheSectionThatDataSynthWritesAndARunsYaml) {
                                  (data_.root() / "synth").string() + " and in " +
                                  fs::current_path().string()))
       << said;
+}
+
+TEST_F(Recognize, TestImagesAreNoValidationImages) {
+  for (const std::string split : {"train", "test"})
+    yolo("set/" + split + "/1.jpg", "set/" + split + "/1.txt");
+  const RecognizedData data = recognized("set");
+  EXPECT_EQ(data.options.test, "test");
+  EXPECT_TRUE(data.lacks_validation());
+  EXPECT_FALSE(data.undivided());
+  yolo("set/val/1.jpg", "set/val/1.txt");
+  EXPECT_FALSE(recognized("set").lacks_validation());
+  data_.text("d.yaml", "test: set/test\nnames: [bolt]\n");
+  EXPECT_FALSE(recognized("d.yaml").lacks_validation()) << "there are none to take them from";
 }
 
 TEST_F(Recognize, DarknetsObjData) {

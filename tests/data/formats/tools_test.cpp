@@ -429,7 +429,7 @@ TEST_F(Tools, ANameWithALineBreakIsNotWrittenIntoAList) {
     write_parts(options, {{data_.root() / "list.txt", {{Split::train, images}}}});
     FAIL();
   } catch (const InputError& e) {
-    EXPECT_TRUE(contains(e.what(), "the name of this image has a line break"));
+    EXPECT_TRUE(contains(e.what(), "the name of this image or of its labels has a line break"));
     EXPECT_TRUE(contains(e.what(), "Rename the image"));
   }
 }

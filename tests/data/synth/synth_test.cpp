@@ -298,6 +298,21 @@ TEST(Synth, NeverDeletesALinkInThePlaceOfAFileOfItsOwn) {
   EXPECT_TRUE(fs::is_symlink(link));
 }
 
+TEST(Synth, TheCurrentFolderIsNotReplaced) {
+  const fs::path folder = fresh_folder("current"), before = fs::current_path();
+  make_synthetic_dataset(small_options(), folder);
+  for (const fs::path& in : {folder, folder / "images"}) {
+    fs::current_path(in);
+    const fs::path same = fs::proximate(folder);
+    EXPECT_THROW(make_synthetic_dataset(small_options(), same), InputError) << same;
+    EXPECT_THROW(make_synthetic_dataset(small_options(), same / ""), InputError) << same;
+    fs::current_path(before);
+    EXPECT_TRUE(fs::exists(folder / "data.yaml")) << same;
+    EXPECT_TRUE(fs::exists(folder / "images/val/000002.jpg")) << same;
+  }
+  fs::remove_all(folder);
+}
+
 TEST(Synth, RefusesOptionsOutsideTheirRanges) {
   const auto folder = fresh_folder("ranges");
   const auto refused = [&](auto change) {
