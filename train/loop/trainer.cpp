@@ -340,7 +340,8 @@ bool Trainer::end_epoch(const std::stop_token& stop) {
   // A run that dies in its first minute loses an epoch, and never what was worth a file of weights.
   if (best || progress_.epoch == 1 || pace_.seconds_since_save() >= setup_.config.train.save_every) save();
   pace_.pause_done(began, metrics.has_value(), plan_.growing().evaluation_work(progress_));
-  fit_into_minutes(metrics.has_value());
+  // One of a smaller input is not the run's last evaluation: a step follows, and the one at full size.
+  fit_into_minutes(metrics.has_value() && plan_.growing().full(progress_));
   return true;
 }
 

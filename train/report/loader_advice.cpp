@@ -27,6 +27,14 @@ std::string loader_advice(const LoaderSituation& situation) {
                                loader.threads(), situation.processors,
                                std::clamp(wanted, loader.threads() + 1, situation.processors));
   }
+  // What is cached stays cached: the limit is a promise of memory.
+  constexpr double safe = 0.5;
+  if (cache < situation.decoded_bytes && situation.decoded_bytes > cache + safe * situation.free_bytes) {
+    return begin + fmt::format(
+                       "All decoded images take {}, more than the memory has: store them smaller, or lower "
+                       "augment.mosaic or augment.mixup.",
+                       format_bytes(situation.decoded_bytes));
+  }
   if (cache < situation.decoded_bytes) {
     return begin +
            fmt::format(
@@ -45,16 +53,19 @@ double decoded_bytes(const Dataset& dataset) {
   return bytes;
 }
 
-LoaderAdvisor::LoaderAdvisor(const LoaderOptions& loader, const Dataset& train)
-    : loader_(loader), train_(train) {}
+LoaderAdvisor::LoaderAdvisor(const LoaderOptions& loader, const Dataset& train,
+                             const Communicator& communicator)
+    : loader_(loader), train_(train), communicator_(communicator) {}
 
 void LoaderAdvisor::epoch_ended(const EpochEnded& event) {
   if (advised_) return;
   const EpochSums& sums = event.status.sums;
-  const std::string advice = loader_advice({.waited = sums.waited / std::max(1e-9, sums.seconds),
-                                            .loader = loader_,
-                                            .processors = usable_processors(),
-                                            .decoded_bytes = decoded_bytes(train_)});
+  const std::string advice =
+      loader_advice({.waited = sums.waited / std::max(1e-9, sums.seconds),
+                     .loader = loader_,
+                     .processors = std::max(1, usable_processors() / communicator_.sharing_cores()),
+                     .decoded_bytes = decoded_bytes(train_),
+                     .free_bytes = static_cast<double>(free_host_memory()) / communicator_.local_size()});
   advised_ = !advice.empty();
   if (advised_) log::info("{}", advice);
 }

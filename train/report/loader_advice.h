@@ -4,6 +4,7 @@
 #include <string>
 
 #include "data/loader/loader.h"
+#include "train/distributed/communicator.h"
 #include "train/loop/training_observer.h"
 
 namespace brightnet {
@@ -12,10 +13,12 @@ struct LoaderSituation {
   /// Fraction of the time that training waited for the loader.
   double waited = 0;
   LoaderOptions loader;
-  /// Processors available to this process.
+  /// Processors available to this rank.
   int processors = 1;
   /// The size of all training images, 3 bytes per pixel.
   double decoded_bytes = 0;
+  /// Memory that this rank may use besides what it uses already, in bytes.
+  double free_bytes = 0;
 };
 
 /// A sentence that names the option to change; empty while training waits less than a tenth of the time.
@@ -27,8 +30,8 @@ double decoded_bytes(const Dataset& dataset);
 /// Gives a run that advice once, after the first epoch that needs it.
 class LoaderAdvisor : public TrainingObserver {
  public:
-  /// `train` outlives it.
-  LoaderAdvisor(const LoaderOptions& loader, const Dataset& train);
+  /// `train` and `communicator` outlive it.
+  LoaderAdvisor(const LoaderOptions& loader, const Dataset& train, const Communicator& communicator);
 
   std::string name() const override { return "The advice on the loader"; }
   void epoch_ended(const EpochEnded& event) override;
@@ -36,6 +39,7 @@ class LoaderAdvisor : public TrainingObserver {
  private:
   LoaderOptions loader_;
   const Dataset& train_;
+  const Communicator& communicator_;
   bool advised_ = false;
 };
 

@@ -20,7 +20,7 @@ class RunObservers {
                std::vector<std::vector<std::string>> choices = {}, FreeSpace free_space = free_bytes)
       : disk_(setup, layout, std::move(free_space)),
         progress_(setup),
-        loader_(setup.config.loader, setup.train),
+        loader_(setup.config.loader, setup.train, setup.communicator),
         report_(setup, layout, std::move(choices)) {}
   RunObservers(const RunObservers&) = delete;
   RunObservers& operator=(const RunObservers&) = delete;

@@ -324,6 +324,9 @@ class Chooser {
     if (facts_.decoded_bytes <= 0) return;
     const double part = facts_.device.gpu ? cache_share_on_gpu : cache_share_on_cpu;
     const double room = part * facts_.free_memory / facts_.ranks_here;
+    // A run that goes on may have more ranks than when this was chosen. It influences no sample.
+    if (!facts_.keeps_cache && loader.cache() * mebibyte > room && facts_.decoded_bytes > room)
+      loader.cache_mb = {};
     const std::string needed = "all images take " + format_bytes(facts_.decoded_bytes) + " decoded";
     if (facts_.decoded_bytes <= room) {
       choose("loader.cache_mb", loader.cache_mb,

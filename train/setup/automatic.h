@@ -37,6 +37,7 @@ struct RunFacts {
   int threads = 1;                   ///< threads that compute on the CPUs, of all ranks together
   int ranks = 1, ranks_here = 1;     ///< number of all ranks, and of those of this machine
   int sharing_cores = 1;             ///< ranks, this one among them, that share `processors`
+  bool keeps_cache = true;           ///< a given loader.cache_mb is meant for as many ranks as there are
 };
 
 /// A value that was chosen, as text, and why.

@@ -308,6 +308,8 @@ Preparation prepare(const RunRequest& request, const RankDevice& device, const C
   RunFacts facts = run_facts(config, &run.model, run.training, device, ranks);
   facts.no_jpeg_decoder = run.backend->why_no_jpeg_decoder();
   facts.validation_images = evaluated_images(run.validation, config.data.tiles);
+  if (run.old) read_ranks_before(run, ranks);
+  facts.keeps_cache = !run.old || run.old->sets_cache || ranks.size() <= run.before.ranks;
   append(run.choices, choose_automatic(config, facts));
   set_rates(run.model, config.train);
   const bool new_length =

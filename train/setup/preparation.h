@@ -30,7 +30,7 @@ RankDevice common_device(const Ranks& ranks, const std::string& device);
 /// The parts of a run. Every rank reads all of them.
 struct Preparation {
   std::optional<OpenRun> old;
-  RanksBefore before = {};  ///< of `old`, once it fits into memory
+  RanksBefore before = {};  ///< of `old`
   bool continues = false;   ///< the run was there before, also if it begins again
   RunConfig config;
   std::unique_ptr<Backend> backend;

@@ -279,10 +279,12 @@ OpenRun open_old_run(const RunRequest& request) {
   OpenRun run{.config = load_run_config(folder.config(), overrides),
               .folder = std::move(folder),
               .asked = std::move(asked)};
-  Overrides over_any_micro_batch = overrides;
-  over_any_micro_batch.assignments.insert(over_any_micro_batch.assignments.begin(), "train.micro_batch=auto");
-  run.sets_micro_batch =
-      load_run_config(run.folder.config(), over_any_micro_batch).train.micro_batch.has_value();
+  Overrides over_automatic = overrides;
+  over_automatic.assignments.insert(over_automatic.assignments.begin(),
+                                    {"train.micro_batch=auto", "loader.cache_mb=auto"});
+  const RunConfig set = load_run_config(run.folder.config(), over_automatic);
+  run.sets_micro_batch = set.train.micro_batch.has_value();
+  run.sets_cache = set.loader.cache_mb.has_value();
   for (const auto& [key, old_value, new_value] : compare(before, run.config)) {
     run.changed = true;
     run.new_length |= sets_length(key);

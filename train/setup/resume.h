@@ -18,6 +18,8 @@ struct OpenRun {
   bool new_length = false;
   /// Whether they set train.micro_batch, which otherwise may follow the number of ranks.
   bool sets_micro_batch = false;
+  /// Whether they set loader.cache_mb.
+  bool sets_cache = false;
   RunFolder folder;
   std::optional<RunConfig> asked;  ///< the configuration named on the command line, if any
 };

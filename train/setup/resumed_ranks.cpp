@@ -21,12 +21,15 @@ int64_t images_of_a_statistic(const TrainOptions& train, const RanksBefore& pass
 
 }  // namespace
 
-void keep_statistics(Preparation& run, const Communicator& ranks) {
-  TrainOptions& train = run.config.train;
+void read_ranks_before(Preparation& run, const Communicator& ranks) {
   const RunState state = read_state(run.old->folder.state());
   const bool known = state.ranks > 0;  // not from earlier versions
   run.before = {.ranks = known ? state.ranks : ranks.size(),
-                .micro_batch = known ? state.micro_batch : train.micro_batch.value_or(0)};
+                .micro_batch = known ? state.micro_batch : run.config.train.micro_batch.value_or(0)};
+}
+
+void keep_statistics(Preparation& run, const Communicator& ranks) {
+  TrainOptions& train = run.config.train;
   if (!train.sync_bn || run.before.ranks == ranks.size() || run.old->sets_micro_batch ||
       !train.micro_batch.has_value())
     return;

@@ -64,6 +64,26 @@ struct GrowingRun {
   Trainer trainer;
 };
 
+TEST(GrowingTraining, WhoseTimeAnEvaluationUsesUpIsScoredAtFullSize) {
+  const SmallRun run;
+  RunConfig config =
+      run.load({"train.minutes=10", "train.sizes=[32, 64]", "train.grow=0.5", "train.average=0"});
+  config.train.epochs = {};
+  SeenWork seen;
+  double clock = 0;
+  seen.before_loss = [&clock] { clock += 1; };
+  seen.before_detection = [&clock] { clock += 1000; };
+  SmallTraining training(config, run.folder() / "out", false, std::make_unique<WatchedBackend>(seen));
+  training.now = [&clock] { return clock; };
+  SizeWatcher watcher;
+  training.observers_besides = {&watcher};
+  ASSERT_EQ(training.make().run(), TrainingEnd::finished);
+  ASSERT_GE(watcher.sizes.size(), 2u);
+  EXPECT_EQ(watcher.sizes.front(), 32);
+  EXPECT_EQ(watcher.sizes.back(), 64);
+  EXPECT_EQ(load_trained_model(training.folder.last()).size.height, 64);
+}
+
 TEST(GrowingTraining, IsEvaluatedAtTheSizeThatIsTrained) {
   const SmallRun run;
   GrowingRun growth(run, growing(4), false, WatchedBy::all);

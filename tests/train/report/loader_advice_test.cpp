@@ -14,6 +14,7 @@ LoaderSituation situation(double waited, int workers, float cache_mb) {
   s.loader.cache_mb = cache_mb;
   s.processors = 8;
   s.decoded_bytes = 2000.0 * 1048576;
+  s.free_bytes = 4000.0 * 1048576;
   return s;
 }
 
@@ -37,6 +38,14 @@ TEST(LoaderAdvice, NamesTheCacheWhenAllProcessorsWork) {
   EXPECT_EQ(text.find("loader.workers"), std::string::npos) << text;
 }
 
+TEST(LoaderAdvice, NamesNoCacheThatTheMemoryDoesNotHave) {
+  LoaderSituation large = situation(0.5, 8, 1024);
+  large.free_bytes = 1000.0 * 1048576;
+  const std::string text = loader_advice(large);
+  EXPECT_EQ(text.find("cache_mb"), std::string::npos) << text;
+  EXPECT_NE(text.find("2.0 GiB, more than the memory has"), std::string::npos) << text;
+}
+
 TEST(LoaderAdvice, NamesTheWorkItselfWhenNeitherHelps) {
   const std::string text = loader_advice(situation(0.5, 8, 4096));
   EXPECT_NE(text.find("augment.mosaic"), std::string::npos) << text;
@@ -54,7 +63,7 @@ TEST(LoaderAdvice, ExpectsThreeBytesOfEachPixelOfAllImagesInTheCache) {
 
 TEST(LoaderAdvice, IsGivenOnceARun) {
   const Dataset train;
-  LoaderAdvisor advisor({.workers = 1, .cache_mb = 1024.0f}, train);
+  LoaderAdvisor advisor({.workers = 1, .cache_mb = 1024.0f}, train, Communicator::solo());
   const EpochSums quick{.seconds = 10, .waited = 0.1}, slow{.seconds = 10, .waited = 5};
   const auto said_after = [&](const EpochSums& sums) {
     const testing::Logged logged;

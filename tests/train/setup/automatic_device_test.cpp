@@ -89,5 +89,21 @@ TEST(AutomaticValues, TheCacheTakesTheWholeDataSetOrAPartOfTheFreeMemory) {
   EXPECT_EQ(chosen(facts).loader.cache_mb, 0);
 }
 
+TEST(AutomaticValues, TheCacheOfARunThatGoesOnWithMoreRanksShrinksToTheirPart) {
+  RunFacts facts = facts_of(100);
+  facts.decoded_bytes = 6 * gib;
+  facts.ranks = facts.ranks_here = 2;
+  RunConfig given;
+  given.loader.cache_mb = 4096.0f;
+  EXPECT_EQ(chosen(facts, given).loader.cache_mb, 4096) << "the user's";
+  facts.keeps_cache = false;
+  EXPECT_EQ(chosen(facts, given).loader.cache_mb, 2048);
+  facts.decoded_bytes = 1 * gib;
+  EXPECT_EQ(chosen(facts, given).loader.cache_mb, 4096) << "all images fit";
+  given.loader.cache_mb = 1000.0f;
+  facts.decoded_bytes = 6 * gib;
+  EXPECT_EQ(chosen(facts, given).loader.cache_mb, 1000);
+}
+
 }  // namespace
 }  // namespace brightnet::testing
