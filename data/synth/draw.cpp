@@ -5,10 +5,12 @@
 #include <cmath>
 #include <numbers>
 
+#include <fmt/format.h>
 #include <opencv2/imgproc.hpp>
 
 #include "core/error.h"
 #include "core/random.h"
+#include "core/text.h"
 #include "data/synth/shape.h"
 #include "data/synth/synth.h"
 #include "data/synth/texture.h"
@@ -17,6 +19,8 @@ namespace brightnet {
 namespace {
 
 constexpr float pi = std::numbers::pi_v<float>;
+constexpr int most_failures =
+    25;  // to find a place for an object, before an image with too few of them is given up
 constexpr float kept_visible = 0.5f;  // share of every shape's area
 
 /// pixels := pixels·(1 − mask·opacity) + paint·mask·opacity.
@@ -285,7 +289,20 @@ SynthImage draw_synthetic_image(const SynthOptions& options, Split split, int in
   scene.add_clutter();
   const int span = options.max_objects - options.min_objects + 1;
   const int objects = options.min_objects + static_cast<int>(random.below(span));
-  for (int i = 0; i < objects && scene.add_object(); ++i) {
+  int drawn = 0;
+  for (int failures = 0; drawn < objects && (failures == 0 || drawn < options.min_objects);) {
+    if (scene.add_object()) {
+      ++drawn;
+    } else if (++failures == most_failures) {
+      break;
+    }
+  }
+  if (drawn < options.min_objects) {
+    throw InputError(
+        fmt::format("the synthetic data set cannot be made: an image has room for {} and no more",
+                    counted(drawn, "object", "objects")),
+        "--min-objects",
+        "Lower it or the objects' size (--object-size), or make the images larger (--size).");
   }
   return scene.finish();
 }

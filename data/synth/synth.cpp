@@ -1,5 +1,6 @@
 #include "data/synth/synth.h"
 
+#include <atomic>
 #include <cerrno>
 #include <exception>
 #include <fstream>
@@ -93,13 +94,16 @@ void write_split(const SynthOptions& options, Split split, int count, const fs::
   fs::create_directories(folder / "images" / name);
   fs::create_directories(folder / "labels" / name);
   std::exception_ptr failure;  // an exception must not leave the parallel loop
+  std::atomic<bool> failed = false;
 #pragma omp parallel for schedule(dynamic, 8)
   for (int i = 0; i < count; ++i) {
+    if (failed) continue;
     try {
       write_sample(draw_synthetic_image(options, split, i), folder, name, i);
     } catch (...) {
 #pragma omp critical(synth_failure)
       failure = std::current_exception();
+      failed = true;
     }
   }
   if (failure) std::rethrow_exception(failure);
@@ -150,6 +154,10 @@ void make_synthetic_dataset(const SynthOptions& options, const fs::path& folder)
     fs::remove_all(target);
     fs::rename(unfinished, target);
     flush_folder(target.parent_path());
+  } catch (const InputError&) {
+    std::error_code ignored;
+    fs::remove_all(unfinished, ignored);
+    throw;
   } catch (const fs::filesystem_error& e) {
     throw InputError("the data set cannot be written: " + e.code().message(), e.path1().string(),
                      "Check that you may write there and that the disk is not full.");

@@ -333,6 +333,7 @@ TEST(Synth, RefusesOptionsOutsideTheirRanges) {
   refused([](SynthOptions& o) { o.object_size = 7; });
   refused([](SynthOptions& o) { o.object_size = 49; });  // more than half of 96
   refused([](SynthOptions& o) { o.height = 64, o.object_size = 33; });
+  refused([](SynthOptions& o) { o.object_size = 48, o.min_objects = o.max_objects = 100; });  // no room
 }
 
 }  // namespace
