@@ -161,8 +161,6 @@ TEST_F(Recognize, TestImagesAreNoValidationImages) {
   EXPECT_FALSE(data.undivided());
   yolo("set/val/1.jpg", "set/val/1.txt");
   EXPECT_FALSE(recognized("set").lacks_validation());
-  data_.text("d.yaml", "test: set/test\nnames: [bolt]\n");
-  EXPECT_FALSE(recognized("d.yaml").lacks_validation()) << "there are none to take them from";
 }
 
 TEST_F(Recognize, DarknetsObjData) {

@@ -13,6 +13,7 @@
 #include "train/distributed/agreement.h"
 #include "train/distributed/solo.h"
 #include "train/loop/device_memory.h"
+#include "train/run/checkpoint.h"
 
 namespace brightnet::testing {
 namespace {
@@ -235,7 +236,7 @@ TEST(Preparation, OfARunWhoseLayersKeptValuesOfTheirOwnKeepsThem) {
                    "model: model.yaml\nhead: {scale_xy: 2}\ndata: {format: yolo, root: " +
                        (run.folder() / "data").string() +
                        ", train: images/train, val: images/val, classes: [circle, square]}\n");
-  write_atomically(folder.state(), std::string());
+  save_state(folder.state(), RunState{}, {}, *make_cpu_backend());
   RunRequest request;
   request.resuming = true;
   request.resume = folder.path().string();
