@@ -32,8 +32,8 @@ struct ConvertOptions {
 /// line per kind), or an empty text.
 ///   yolo: images/SPLIT/NAME.jpg, labels/SPLIT/NAME.txt (crowds are left out, as in training)
 ///   coco: images/SPLIT/NAME.jpg, annotations/instances_SPLIT.json (crowds are kept; ids count from 1)
-/// NAME is the image's own, made unique in its split; of YOLO's images, .jpg is name_by_content(). Boxes are those that training sees: clipped to the
-/// image, in the image as it is shown. Throws InputError when something cannot be written.
+/// NAME and its ending are the image's own, in YOLO's format those of name_by_content(); NAME is made unique in its split.
+/// Boxes are those that training sees: clipped to the image, in the image as it is shown. Throws InputError when something cannot be written.
 std::string convert_split(const Dataset& dataset, Split split, const ConvertOptions& options);
 
 /// The name of an image's file, whose ending has its dot.

@@ -19,8 +19,8 @@ namespace brightnet {
 namespace {
 
 constexpr float pi = std::numbers::pi_v<float>;
-constexpr int most_failures =
-    25;  // to find a place for an object, before an image with too few of them is given up
+/// To find a place for an object, before an image with too few of them is given up.
+constexpr int most_failures = 25;
 constexpr float kept_visible = 0.5f;  // share of every shape's area
 
 /// pixels := pixels·(1 − mask·opacity) + paint·mask·opacity.

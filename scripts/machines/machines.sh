@@ -7,7 +7,7 @@
 #   cable [OPTION...]      joins them by an Ethernet cable, or, with options, by cable.py's
 #   unplug, mend           of the cable
 #   on gpu01 COMMAND...    runs a command there
-machines_root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+machines_root=$(unset CDPATH; cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 machines_packages() {
   local package

@@ -2,6 +2,7 @@
 # library.sh BUILD SCRATCH: installs the build and uses its library as other programs do: headers, exported names, CMake
 # package, pkg-config file, and the two programs in programs/.
 set -euo pipefail
+unset CDPATH  # where cd would look first
 build=$1 scratch=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 compiler=${CXX:-c++}

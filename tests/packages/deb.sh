@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # deb.sh BUILD SCRATCH: packs a build as Debian packages, twice, and looks into them.
 set -euo pipefail
+unset CDPATH  # where cd would look first
 build=$1 scratch=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 fail() { echo "deb: $*" >&2; exit 1; }

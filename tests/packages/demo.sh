@@ -47,4 +47,13 @@ for words in "--build --help" "--build extra" extra; do
   grep -q "^Usage: scripts/demo" said || fail "of $words it says: $(cat said)"
   [[ ! -e calls ]] || fail "it begins with $words: $(cat calls)"
 done
+# A folder `scripts` below a place of CDPATH is somebody else's.
+mkdir -p other/scripts other/demo/run
+touch other/demo/run/mine
+(cd tree && CDPATH=$scratch/other PATH=$installed scripts/demo) >said 2>&1 || fail "with CDPATH: $(cat said)"
+[[ -e other/demo/run/mine && ! -e other/demo/eval.json ]] || fail "it works where CDPATH leads"
+for script in "$root"/scripts/* "$root"/scripts/packaging/*; do
+  [[ -f $script ]] && grep -q '^[^#]*cd "$(dirname' "$script" && head -n 1 "$script" | grep -q bash || continue
+  grep -q '^unset CDPATH' "$script" || fail "$script goes where CDPATH leads"
+done
 ! MAP=0.5 demo "$installed" || fail "a network that finds nothing is a success"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # wheel.sh BUILD SCRATCH: the package that pip installs, without building one: what is in it, where it may lie, and its version.
 set -euo pipefail
+unset CDPATH  # where cd would look first
 build=$1 scratch=$2
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 fail() { echo "wheel: $*" >&2; exit 1; }

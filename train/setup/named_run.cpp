@@ -69,8 +69,8 @@ void NamedRun::say_data() const {
   if (is_held_back()) log::info("By their name these are no training images: all of them are evaluated.");
   if (divides())
     log::info(
-        "It names no validation images, so a tenth of those of training, or at least one, is set aside for validation; images that look "
-        "alike stay together (data.fold={}).",
+        "It names no validation images, so a tenth of those of training, or at least one, is set aside for validation; "
+        "images that look alike stay together (data.fold={}).",
         to_text(validation_fold));
 }
 

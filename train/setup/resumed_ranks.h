@@ -15,7 +15,8 @@ struct RanksBefore {
 /// Reads `before` of a run that is resumed.
 void read_ranks_before(Preparation& run, const Communicator& ranks);
 
-/// With train.sync_bn and no other wish, the micro-batch of a run that is resumed becomes the one with which batch-norm computes its statistics from as many images as before, as far as there are divisors and memory for it.
+/// With train.sync_bn and no other wish, the micro-batch of a run that is resumed becomes the one with which batch-norm
+/// computes its statistics from as many images as before, as far as there are divisors and memory for it.
 void keep_statistics(Preparation& run, const Communicator& ranks);
 
 /// Says, after compare_ranks(), that the run has another number of ranks, and warns where batch-norm's statistics are of more
